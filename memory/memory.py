@@ -34,12 +34,12 @@ from memory.ranking.fusion import Weights
 from memory.restoration import find_correction
 from memory.scan import scan_notes
 from memory.search import SearchResults, Source, rank
-from memory.search_query import read_query, truncate_query
+from memory.search_query import read_query, read_spellings, truncate_query
 from memory.settings import MemorySettings, SearchSettings
 from memory.status import CacheStatus, MemoryStatus, count_embeddings
 from memory.sync import SyncReport
 from memory.synced_index import SyncedIndex
-from memory.tokenizer import Term, find_spellings, is_lookup
+from memory.tokenizer import Term, is_lookup
 from memory.trash import TrashItem, find_note
 from memory.write_result import WriteResult
 
@@ -391,7 +391,7 @@ class Memory:
                 looked_up=is_lookup(asked, terms),
                 weights=Weights(settings.vector_weight, settings.text_weight),
                 times=times,
-                spelled=find_spellings(asked, terms),
+                spelled=read_spellings(asked, terms, times),
                 today=today,
             ),
         )

@@ -10,7 +10,7 @@ from memory.ranking.fusion import PassageKey, ScoredPassage, Weights, combine_sc
 from memory.ranking.order import fill_by_match, include_named_days, order_versions, sort_passages
 from memory.ranking.query import NamedTime, weigh_query
 from memory.ranking.snippets import cut_snippet
-from memory.ranking.supersession import find_superseding_lines
+from memory.ranking.supersession import find_versions
 from memory.ranking.word_scores import MAX_WORD_SCORE, score_words
 from memory.tokenizer import Term
 
@@ -93,8 +93,8 @@ def rank(
         times,
         today=today,
     )
-    superseding = find_superseding_lines(found, candidates.runs, terms, limit=limit, today=today)
-    found = order_versions(found, superseding, times, today=today)
+    versions = find_versions(found, candidates.runs, terms, limit=limit, today=today)
+    found = order_versions(found, versions.probable, times, today=today)
     first_half = (limit + 1) // 2
     found = include_named_days(found, times, asked_words=len(query.exact), places=first_half)
     found = fill_by_match(found, times, today=today, places=first_half)
@@ -103,18 +103,18 @@ def rank(
             group,
             cut_snippet("\n".join(one.passage.text for one in group), terms, snippet_max_chars),
             source,
-            superseding,
+            versions.superseded,
         )
         for group in _merge_adjacent(found, limit=limit, max_chars=snippet_max_chars)
     ]
 
 
 def _make_hit(
-    group: Sequence[ScoredPassage], snippet: str, source: Source, superseding: Mapping[PassageKey, PassageKey]
+    group: Sequence[ScoredPassage], snippet: str, source: Source, superseded: Mapping[PassageKey, PassageKey]
 ) -> SearchHit:
     best = max(group, key=lambda one: one.score)
     # A mark would seem to be about all lines of a hit.
-    later = superseding.get(best.key) if len(group) == 1 else None
+    later = superseded.get(best.key) if len(group) == 1 else None
     return SearchHit(
         path=group[0].path,
         line_start=group[0].passage.line_start,

@@ -6,7 +6,7 @@ from datetime import date
 from memory.dates import read_dates
 from memory.normalization import normalize
 from memory.ranking.query import NamedTime
-from memory.tokenizer import MAX_QUERY_CHARS, Term, find_beginnings, parse_query
+from memory.tokenizer import MAX_QUERY_CHARS, Term, find_beginnings, find_spellings, parse_query
 
 
 def truncate_query(query: str) -> str:
@@ -20,8 +20,17 @@ def read_query(query: str, today: date) -> tuple[list[Term], list[NamedTime]]:
     """Return the query's search terms, the beginnings of words last, and the times that it names."""
     terms = parse_query(query)
     times = _find_times(query, terms, today)
+    return [*terms, *find_beginnings(_without_times(terms, times))], times
+
+
+def read_spellings(query: str, terms: Sequence[Term], times: Sequence[NamedTime]) -> frozenset[str]:
+    """Return the query's words as it spells them, without those that name a time."""
+    return find_spellings(query, _without_times(terms, times))
+
+
+def _without_times(terms: Sequence[Term], times: Sequence[NamedTime]) -> list[Term]:
     named = {term for time in times for term in time.terms}
-    return [*terms, *find_beginnings([term for term in terms if term not in named])], times
+    return [term for term in terms if term not in named]
 
 
 def _find_times(query: str, terms: Sequence[Term], today: date) -> list[NamedTime]:

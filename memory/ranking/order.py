@@ -39,19 +39,19 @@ def sort_passages(
 
 def order_versions(
     found: Sequence[ScoredPassage],
-    superseding: Mapping[PassageKey, PassageKey],
+    latest: Mapping[PassageKey, PassageKey],
     times: Sequence[NamedTime],
     *,
     today: date,
 ) -> list[ScoredPassage]:
     """Return the passages with the versions of each fact exchanged, so that the newest as of the named times is first.
 
-    `superseding`: the current version of each passage that has a later one.
+    `latest`: the current version of each passage that probably has a later one.
     """
-    current = set(superseding.values())
+    current = set(latest.values())
     places: dict[PassageKey, list[int]] = {}
     for place, one in enumerate(found):
-        if fact := superseding.get(one.key, one.key if one.key in current else None):
+        if fact := latest.get(one.key, one.key if one.key in current else None):
             places.setdefault(fact, []).append(place)
     ordered = list(found)
     as_of = _last_day(times, today)

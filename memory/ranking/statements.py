@@ -20,6 +20,9 @@ MAX_CHARS = 300
 MAX_OTHER_WORDS = 12
 """Maximum words of statements that tell one fact in different words."""
 
+MIN_SHARED_WORDS = 2
+"""Minimum words of the query that two statements of one fact have in common: who, and what about them."""
+
 MAX_LABEL_CHARS = 40
 """Maximum length of a label such as "Phone:"."""
 
@@ -56,10 +59,6 @@ class Statement(NamedTuple):
 class NamedValue(NamedTuple):
     """The only name or number that a lasting statement gives for what the query asks about."""
 
-    subjects: frozenset[str]
-    """Names that the query contains too."""
-    shared: frozenset[str]
-    """All words that the query contains too, as tokens."""
     value: str
     is_number: bool
 
@@ -75,10 +74,14 @@ class ParsedStatement(NamedTuple):
     by_letter: bool
     label: int
     """Number of pieces of its label; 0 if it has none."""
+    shared: frozenset[str]
+    """The words that the query contains too, as tokens; none in scripts without spaces."""
+    subjects: frozenset[str]
+    """Those of them that are names."""
     named: NamedValue | None
 
 
-def parse_statement(statement: Statement, asked: set[str]) -> ParsedStatement | None:
+def parse_statement(statement: Statement, asked: frozenset[str]) -> ParsedStatement | None:
     """Return the statement with its parts; None if it tells no fact, or several. `asked`: the query's tokens."""
     text = _strip_markers(statement.text).rstrip(" .。।")
     if (
@@ -94,13 +97,19 @@ def parse_statement(statement: Statement, asked: set[str]) -> ParsedStatement | 
     if not 1 < len(spelled) <= (MAX_LETTERS if by_letter else MAX_WORDS):
         return None
     label = len(_split(_read_label(text), by_letter))
+    tokens = [] if by_letter else [next(iter(tokenize(word)), "") for word in spelled]
+    subjects = frozenset(
+        tokens[at] for at in _find_names(spelled) if at < len(tokens) and tokens[at] in asked
+    )
     return ParsedStatement(
         statement,
         tuple(piece.lower() for piece in spelled),
         spelled,
         by_letter,
         label,
-        None if by_letter else _find_named_value(spelled, label, asked),
+        asked.intersection(tokens),
+        subjects,
+        _find_named_value(spelled, tokens, label, asked) if subjects else None,
     )
 
 
@@ -134,18 +143,22 @@ def _is_by_letter(text: str) -> bool:
     )
 
 
-def _find_named_value(spelled: Sequence[str], label: int, asked: set[str]) -> NamedValue | None:
+def _find_names(spelled: Sequence[str]) -> list[int]:
+    """Return the positions of names and numbers."""
+    return [at for at, word in enumerate(spelled) if word[0].isupper() or word[0].isdigit()]
+
+
+def _find_named_value(
+    spelled: Sequence[str], tokens: Sequence[str], label: int, asked: frozenset[str]
+) -> NamedValue | None:
     """Return the name or number beside those of the query; None if there are several, or if it may tell an event."""
     if len(spelled) > MAX_OTHER_WORDS:
         return None
-    tokens = [next(iter(tokenize(word)), "") for word in spelled]
     shared = [at for at, token in enumerate(tokens) if token in asked]
-    if len({tokens[at] for at in shared}) < 2:
+    if len({tokens[at] for at in shared}) < MIN_SHARED_WORDS:
         return None
-    named = [at for at, word in enumerate(spelled) if word[0].isupper() or word[0].isdigit()]
-    subjects = frozenset(tokens[at] for at in named if tokens[at] in asked)
-    values = [at for at in named if at and tokens[at] not in asked]
-    if not subjects or not values or values[-1] - values[0] >= len(values):
+    values = [at for at in _find_names(spelled) if at and tokens[at] not in asked]
+    if not values or values[-1] - values[0] >= len(values):
         return None
     is_number = spelled[values[0]][0].isdigit()
     if not is_lasting(
@@ -155,5 +168,4 @@ def _find_named_value(spelled: Sequence[str], label: int, asked: set[str]) -> Na
     rest = [word.lower() for at, word in enumerate(spelled) if at not in shared and at not in values]
     if not all(map(says_nothing, rest)):
         return None  # "Anna's work phone number" is another one than "Anna's phone number"
-    value = " ".join(spelled[at].lower() for at in values)
-    return NamedValue(subjects, frozenset(tokens[at] for at in shared), value, is_number)
+    return NamedValue(" ".join(spelled[at].lower() for at in values), is_number)

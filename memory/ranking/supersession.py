@@ -1,19 +1,26 @@
 """Find newer versions of facts: passages about the same thing with another value, told on a later day.
 
-Precise rather than complete, since a false "superseded" misleads: two events, two things of a list, or one
-statement told twice supersede nothing.
+What is surely superseded is precise rather than complete, since a false mark misleads: two events, two things of a
+list, or one statement told twice supersede nothing. For the order of passages, probable versions are enough.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import combinations, pairwise
+from typing import NamedTuple
 
 from memory.dates import note_date
 from memory.ranking.candidates import CandidatePassage, PassageRun
 from memory.ranking.fusion import PassageKey, ScoredPassage
 from memory.ranking.persistence import is_lasting_label, is_lasting_value
-from memory.ranking.statements import ParsedStatement, Statement, find_label, parse_statement
+from memory.ranking.statements import (
+    MIN_SHARED_WORDS,
+    ParsedStatement,
+    Statement,
+    find_label,
+    parse_statement,
+)
 from memory.tokenizer import Term
 
 MIN_COMPARED = 40
@@ -34,15 +41,28 @@ MEASURED_VALUES = 3
 MEASURED_DAYS = 14
 
 
-def find_superseding_lines(
+Latest = dict[int, int]
+"""The index of the current version, by that of each statement that has a later one."""
+
+
+class FactVersions(NamedTuple):
+    """Passages that tell a fact which another one tells later, each with the current one."""
+
+    superseded: Mapping[PassageKey, PassageKey]
+    """Those that surely do, as people may be told."""
+    probable: Mapping[PassageKey, PassageKey]
+    """Those that probably do, including the former."""
+
+
+def find_versions(
     found: Sequence[ScoredPassage],
     runs: Sequence[PassageRun],
     terms: Sequence[Term],
     *,
     limit: int,
     today: date,
-) -> dict[PassageKey, PassageKey]:
-    """Return the passage that tells the fact later, for each of the best passages that has one.
+) -> FactVersions:
+    """Find the versions of facts among the best passages.
 
     `runs`: the candidates, which show whose labels are speakers' names. What is dated after `today` takes no part.
     """
@@ -54,32 +74,50 @@ def find_superseding_lines(
         else _make_statement(one.path, one.passage, spoken)
         for one in best
     ]
-    return {best[old].key: best[new].key for old, new in find_superseded(statements, terms).items()}
+    keys = [one.key for one in best]
+    surely, probably = (
+        {keys[old]: keys[new] for old, new in latest.items()} for latest in find_latest(statements, terms)
+    )
+    return FactVersions(surely, probably)
 
 
-def find_superseded(statements: Sequence[Statement | None], terms: Sequence[Term]) -> dict[int, int]:
-    """Return the index of the later statement for each that is superseded; None stands for what tells no fact.
+def find_latest(statements: Sequence[Statement | None], terms: Sequence[Term]) -> tuple[Latest, Latest]:
+    """Return what is surely superseded, and what probably is; None stands for what tells no fact.
 
     Every earlier statement with another value is superseded by the current one: the first of the last statements
     that agree.
     """
-    asked = {term.tokens[0] for term in terms if len(term.tokens) == 1 and not term.is_beginning}
+    asked = frozenset(term.tokens[0] for term in terms if len(term.tokens) == 1 and not term.is_beginning)
     parsed = {
         number: found
         for number, each in enumerate(statements)
         if each and (found := parse_statement(each, asked))
     }
-    superseded: dict[int, int] = {}
-    for group in _group_by_fact(parsed):
+    surely = _find_current(parsed, _group_by_fact(parsed, _comparable_pairs(parsed), _tell_one_fact))
+    asked_about = [number for number, each in parsed.items() if len(each.shared) >= MIN_SHARED_WORDS]
+    probably = _find_current(
+        parsed, _group_by_fact(parsed, combinations(asked_about, 2), _probably_tell_one_fact), measured=True
+    )
+    return surely, probably | surely
+
+
+def _find_current(
+    parsed: Mapping[int, ParsedStatement], groups: Iterable[list[int]], *, measured: bool = False
+) -> Latest:
+    """Return the current statement for each that has one; with `measured`, also of what changes every few days."""
+    current: Latest = {}
+    for group in groups:
         group.sort(key=lambda number: (parsed[number].statement.day, number))
         runs = list(_split_by_value(group, parsed))
-        if _contradict_on_one_day(parsed[number] for number in group) or _is_measured(runs, parsed):
+        if _contradict_on_one_day(parsed[number] for number in group):
+            continue
+        if not measured and _is_measured(runs, parsed):
             continue
         now = runs[-1][0]
-        superseded |= {
+        current |= {
             number: now for run in runs[:-1] for number in run if not _agree(parsed[number], parsed[now])
         }
-    return superseded
+    return current
 
 
 def _make_statement(path: str, passage: CandidatePassage, labels: Mapping[object, int]) -> Statement | None:
@@ -124,11 +162,15 @@ def _read_context(path: str, heading: str) -> str:
     return " ".join(word for word in words if not any(map(str.isdigit, word)))
 
 
-def _group_by_fact(parsed: Mapping[int, ParsedStatement]) -> list[list[int]]:
+def _group_by_fact(
+    parsed: Mapping[int, ParsedStatement],
+    pairs: Iterable[tuple[int, int]],
+    tell_one_fact: Callable[[ParsedStatement, ParsedStatement], bool],
+) -> list[list[int]]:
     """Return the statements about one fact, as numbers."""
     groups = {number: [number] for number in parsed}
-    for one, other in _comparable_pairs(parsed):
-        if groups[one] is not groups[other] and _tell_one_fact(parsed[one], parsed[other]):
+    for one, other in pairs:
+        if groups[one] is not groups[other] and tell_one_fact(parsed[one], parsed[other]):
             groups[one].extend(groups[other])
             for each in groups[other]:
                 groups[each] = groups[one]
@@ -173,16 +215,35 @@ def _is_measured(runs: Sequence[Sequence[int]], parsed: Mapping[int, ParsedState
 
 
 def _tell_one_fact(one: ParsedStatement, other: ParsedStatement) -> bool:
-    first, second = one.statement, other.statement
-    if one.label and first.context != second.context:
-        return False  # the phone number of somebody else
-    if None not in (first.log_folder, second.log_folder) and first.log_folder != second.log_folder:
-        return False  # the logs of somebody else
+    if _are_of_others(one, other):
+        return False
     if one.pieces == other.pieces:
         return True
-    if first.day == second.day:
+    if one.statement.day == other.statement.day:
         return False
     return _differ_in_value(one, other) or _name_values(one, other)
+
+
+def _probably_tell_one_fact(one: ParsedStatement, other: ParsedStatement) -> bool:
+    """Return whether both have the same names of the query, and enough of its words in common; in any language."""
+    if _are_of_others(one, other):
+        return False
+    if one.pieces == other.pieces:
+        return True
+    both = one.shared & other.shared
+    return (
+        one.statement.day != other.statement.day
+        and len(both) >= MIN_SHARED_WORDS
+        and one.subjects | other.subjects <= both
+    )
+
+
+def _are_of_others(one: ParsedStatement, other: ParsedStatement) -> bool:
+    """Return whether two statements are about different people: under other headings, or in somebody else's logs."""
+    first, second = one.statement, other.statement
+    return bool(one.label and first.context != second.context) or (
+        None not in (first.log_folder, second.log_folder) and first.log_folder != second.log_folder
+    )
 
 
 def _agree(one: ParsedStatement, other: ParsedStatement) -> bool:
@@ -214,7 +275,7 @@ def _differ_in_value(one: ParsedStatement, other: ParsedStatement) -> bool:
 def _name_values(one: ParsedStatement, other: ParsedStatement) -> bool:
     """Return whether two statements, however worded, have the same words of the query, and one name or number."""
     first, second = one.named, other.named
-    return bool(first and second and first.shared == second.shared and first.is_number == second.is_number)
+    return bool(first and second and one.shared == other.shared and first.is_number == second.is_number)
 
 
 def _common_prefix_length(one: Sequence[str], other: Sequence[str]) -> int:

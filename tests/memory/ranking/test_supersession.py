@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 from memory.ranking.candidates import CandidatePassage, PassageRun, SearchCandidates
 from memory.ranking.statements import Statement
-from memory.ranking.supersession import find_superseded
+from memory.ranking.supersession import find_latest
 from memory.ranking.term_counter import count_frequencies
 from memory.search import SearchHit, rank
 from memory.search_query import read_query
@@ -18,7 +18,13 @@ TODAY = date(2026, 11, 23)
 def told(*lines: tuple[str, str], query: str = "x") -> dict[int, int]:
     """Return what supersedes what among lines told on these days."""
     statements = [Statement(f"- {line}", date.fromisoformat(day)) for day, line in lines]
-    return find_superseded(statements, parse_query(query))
+    return find_latest(statements, parse_query(query))[0]
+
+
+def probably_told(*lines: tuple[str, str], query: str) -> dict[int, int]:
+    """Return what probably supersedes what among lines told on these days."""
+    statements = [Statement(f"- {line}", date.fromisoformat(day)) for day, line in lines]
+    return find_latest(statements, parse_query(query))[1]
 
 
 @table_test(
@@ -304,9 +310,9 @@ def test_many_long_lines_that_begin_alike_are_compared_fast() -> None:
         Statement(f"- Ada {words} went {number}", TODAY - timedelta(number), log_folder="")
         for number in range(200)
     ]
-    find_superseded(lines[:2], parse_query("Ada"))  # loads the words of state
+    find_latest(lines[:2], parse_query("Ada"))  # loads the words of state
     began = time.process_time()
-    assert find_superseded(lines, parse_query("Ada")) == {}
+    assert find_latest(lines, parse_query("Ada"))[0] == {}
     assert time.process_time() - began < 1
 
 
@@ -402,3 +408,44 @@ def test_a_label_is_of_the_person_above_it(
 def test_notes_without_a_day_take_no_part() -> None:
     undated = PassageRun("MEMORY.md", (CandidatePassage(3, 3, "", False, "- Phone: 3", "phone 3"),))
     assert superseded(search("phone", run("2024-03-05.md", "- Phone: 1"), undated)) == {}
+
+
+@table_test(
+    ("query", "one", "other"),
+    [
+        ("What is Alma's favourite cafe?", "Alma's new favourite cafe is Tulpe", "Favourite of Alma: Distel"),
+        (
+            "Wo arbeitet Almas Bruder?",
+            "Der Bruder von Alma arbeitet bei Bosch",
+            "Almas Bruder ging zu Siemens",
+        ),
+        ("Hol lakik Anna nővére?", "Anna nővére Egerben lakik", "Anna nővére Győrbe költözött"),
+    ],
+)
+def test_statements_in_other_words_are_probable_versions(query: str, one: str, other: str) -> None:
+    lines = [("2026-01-01", one), ("2026-03-01", other)]
+    assert probably_told(*lines, query=query) == {0: 1}
+
+
+@table_test(
+    ("query", "one", "other"),
+    [
+        (
+            "What is Alma's favourite cafe?",
+            "Alma's favourite cafe is Tulpe",
+            "Boris's favourite cafe is Distel",
+        ),
+        ("What is Alma's favourite cafe?", "Alma went to Oslo", "Alma slept badly"),
+    ],
+)
+def test_statements_about_somebody_or_something_else_are_no_versions(
+    query: str, one: str, other: str
+) -> None:
+    assert probably_told(("2026-01-01", one), ("2026-03-01", other), query=query) == {}
+
+
+def test_the_newer_of_two_probable_versions_goes_first_and_is_not_marked() -> None:
+    old, new = "Alma's favourite cafe is Distel", "Alma, cafe: now often the Tulpe"
+    hits = search("What is Alma's favourite cafe?", run("2026-01-01.md", old), run("2026-03-01.md", new))
+    assert [hit.path for hit in hits] == ["2026-03-01.md", "2026-01-01.md"]
+    assert superseded(hits) == {}
