@@ -7,7 +7,13 @@ from typing import Literal
 
 from memory.ranking.candidates import SearchCandidates
 from memory.ranking.fusion import PassageKey, ScoredPassage, Weights, combine_scores
-from memory.ranking.order import fill_by_match, include_named_days, order_versions, sort_passages
+from memory.ranking.order import (
+    fill_by_match,
+    include_named_days,
+    order_versions,
+    promote_best,
+    sort_passages,
+)
 from memory.ranking.query import NamedTime, weigh_query
 from memory.ranking.snippets import cut_snippet
 from memory.ranking.supersession import find_versions
@@ -95,6 +101,8 @@ def rank(
     )
     versions = find_versions(found, candidates.runs, terms, limit=limit, today=today)
     found = order_versions(found, versions.probable, times, today=today)
+    if not times:
+        found = promote_best(found, versions.superseded)
     first_half = (limit + 1) // 2
     found = include_named_days(found, times, asked_words=len(query.exact), places=first_half)
     found = fill_by_match(found, times, today=today, places=first_half)

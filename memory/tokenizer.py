@@ -87,7 +87,7 @@ letters, but guessing which one a word is from found no more than English stems 
 """
 
 BEGINNING_LENGTH = 4
-"""How many letters words must share at their beginning to be taken for forms of each other.
+"""How many letters words must at least share at their beginning to be taken for forms of each other.
 
 Measured, 4 and 5 are about equally good; 3 also finds unrelated words.
 """

@@ -1,6 +1,6 @@
 """Order scored passages: by score and age first, with passages told on named days, and then by how well they match."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import date
 
 from memory.ranking.fusion import PassageKey, ScoredPassage
@@ -34,7 +34,7 @@ def sort_passages(
     )
     for place, one in zip(places, settled, strict=True):
         ordered[place] = one
-    return ordered if times else _promote_best(ordered)
+    return ordered
 
 
 def order_versions(
@@ -60,6 +60,19 @@ def order_versions(
         versions.sort(key=lambda one: newest_first(one.passage.day, one.mtime_ns, today=today, as_of=as_of))
         for place, one in zip(of_fact, versions, strict=True):
             ordered[place] = one
+    return ordered
+
+
+def promote_best(found: Sequence[ScoredPassage], superseded: Container[PassageKey]) -> list[ScoredPassage]:
+    """Return the passages with the best match first or second, so that newer ones cannot hide it.
+
+    Unless it is superseded: then its newer version has its place.
+    """
+    best = max(range(len(found)), key=lambda place: found[place].match, default=0)
+    ordered = list(found)
+    is_better = best > 1 and score_band(found[best].match) > score_band(found[0].match)
+    if is_better and found[best].key not in superseded:
+        ordered.insert(1, ordered.pop(best))
     return ordered
 
 
@@ -109,11 +122,3 @@ def fill_by_match(
 
 def _last_day(times: Sequence[NamedTime], today: date) -> date:
     return min([today, max((time.last for time in times), default=today)])
-
-
-def _promote_best(ordered: list[ScoredPassage]) -> list[ScoredPassage]:
-    """Move the best match to the second place if newer passages precede it, so that age cannot hide it."""
-    best = max(range(len(ordered)), key=lambda place: ordered[place].match, default=0)
-    if best > 1 and score_band(ordered[best].match) > score_band(ordered[0].match):
-        ordered.insert(1, ordered.pop(best))
-    return ordered

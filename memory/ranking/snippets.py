@@ -25,13 +25,13 @@ def _first_match(text: str, terms: Sequence[Term]) -> int:
     """Return the offset of the first term in the text, if it can be found; else 0."""
     words = {term.tokens[0] for term in terms if len(term.tokens) == 1 and not term.is_beginning}
     places = [text.find("".join(term.tokens)) for term in terms if len(term.tokens) == 2]
-    forms = TermCounter(term for term in terms if term.is_beginning)
+    counter = TermCounter(terms)
     first_form = -1
     for match in re.finditer(r"\w+|[^\w\s]+", text) if words else ():
         tokens = tokenize(match[0])
         if here := words.intersection(tokens):
             places.append(match.start() + max(0, min(match[0].find(word) for word in here)))
             break
-        if first_form < 0 and forms.count(tokens):
+        if first_form < 0 and any(term.is_beginning for term in counter.count(tokens)):
             first_form = match.start()
     return min((place for place in places if place >= 0), default=max(0, first_form))

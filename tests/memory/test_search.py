@@ -123,6 +123,22 @@ def test_forms_of_a_word_are_found_and_the_word_itself_comes_first() -> None:
     assert lines(found) == [("b.md", 1), ("a.md", 1)]
 
 
+@table_test(
+    ("query", "text", "is_found"),
+    [
+        ("Wo ist die Versicherung?", "Der Zug hatte Verspätung", False),
+        ("Where is the Krankenhaus?", "Krankenhäuser in Bonn", True),
+        ("mappa", "A dokumentumok a mappában vannak", True),
+        ("паспорт", "Срок паспорта истёк", True),
+        ("Kinder", "Sie hat ein Kind", True),
+    ],
+)
+def test_words_that_share_less_than_most_of_the_shorter_one_are_no_forms(
+    query: str, text: str, is_found: bool
+) -> None:
+    assert bool(hits(query, run("a.md", text))) is is_found
+
+
 def test_a_label_is_named_by_the_word_itself_and_not_by_a_form_of_it() -> None:
     labels = run("a.md", "Annabelle: hiking", "-", "-", "-", "-", "Anna: hiking")
     found = hits("What did Anna do?", labels)
