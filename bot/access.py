@@ -4,11 +4,15 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from bot.linked_people import find_linked
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.state import access
 from bot.state.access import Decision
+from bot.state.links import read_links
 
 if TYPE_CHECKING:
+    from apsw import Connection
+
     from bot.config.settings import AccessSettings
     from bot.state.database import State
 
@@ -86,6 +90,16 @@ class Access:
             return Standing.OWNER
         decision = await self._state.read(lambda db: access.read_decision(db, str(person)))
         return standing_of(person, self._rules, decision, groups=groups)
+
+    def find_ids(self, db: "Connection", person: PersonId) -> frozenset[PersonId]:
+        """Return the ids of one person on all channels: `person`, and those of the others that may use the memory."""
+
+        def may_use_memory(other: str) -> bool:
+            decision = access.read_decision(db, other)
+            return standing_of(PersonId.parse(other), self._rules, decision) >= Standing.ALLOWED
+
+        found = find_linked(str(person), self._rules.people, read_links(db), counts=may_use_memory)
+        return frozenset(map(PersonId.parse, found))
 
     async def list_people(self, channel: str) -> list[PersonId]:
         """Everybody of a channel who is known by name and may talk."""

@@ -123,6 +123,11 @@ class AccessSettings(Section):
     """People who may talk, but not use the memory."""
     pairing: bool = True
     """Whether strangers get a code that an owner can approve."""
+    people: dict[str, Texts] = Field(
+        default_factory=dict, examples=[{"anna": ["telegram:123456", "discord:9876"]}]
+    )
+    """One person's ids on several channels, by any name: on each, they find what they said on the
+    others. Beats /link. In the terminal, you are "terminal:owner"."""
 
     def entries(self) -> "Iterator[tuple[str, str]]":
         """Yield every entry of the lists with the key of its list: `("access.owners", "telegram:123456")`."""
