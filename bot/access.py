@@ -5,7 +5,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from bot.linked_people import find_linked
-from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.messages import OWNER_AT_TERMINAL, ChatId, IncomingMessage, PersonId
 from bot.state import access
 from bot.state.access import Decision
 from bot.state.links import read_links
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bot.config.settings import AccessSettings
     from bot.state.database import State
 
-TERMINAL = "terminal"
+TERMINAL = OWNER_AT_TERMINAL.channel
 """The channel of whoever sits at the machine: there the operating system has checked already."""
 
 

@@ -44,6 +44,9 @@ class PersonId:
         return cls(channel, person)
 
 
+OWNER_AT_TERMINAL = PersonId("terminal", "owner")
+"""Whoever sits at the machine."""
+
 AttachmentKind = Literal["picture", "document", "voice", "other"]
 """`voice` is anything to listen to; `other` is anything that cannot be read here, such as a film."""
 
