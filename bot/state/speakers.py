@@ -34,6 +34,11 @@ def read_rooms_with_memory(db: apsw.Connection, people: Iterable[str]) -> frozen
     return frozenset(str(chat) for (chat,) in rows)
 
 
+def has_conversation(db: apsw.Connection, chat: str) -> bool:
+    """Return whether anything was said in a chat."""
+    return bool(db.execute("SELECT EXISTS (SELECT 1 FROM conversations WHERE chat = ?)", (chat,)).get)
+
+
 def read_chats_beginning(db: apsw.Connection, prefix: str) -> frozenset[str]:
     """Return the chats with conversations whose ids begin with a prefix of ASCII characters."""
     after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
