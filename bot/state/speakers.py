@@ -5,8 +5,11 @@ from collections.abc import Iterable
 
 import apsw
 
-SPEAKER = "CASE WHEN json_valid(payload) THEN payload ->> '$.by' END"
-"""The speaker of a stored message. Queries must use this very text, or SQLite does not use the index on it."""
+SPEAKER = "CASE WHEN json_valid(payload) THEN json_extract(payload, '$.by') END"
+"""The speaker of a stored message. Queries must use this very text, or SQLite does not use the index on it.
+
+Not with `->>`: programs with an SQLite from before 2022 could not even open a file whose schema has that operator.
+"""
 
 
 def m023_speakers(db: apsw.Connection) -> None:
