@@ -28,9 +28,10 @@ def m023_speakers(db: apsw.Connection) -> None:
 
 def read_rooms_with_memory(db: apsw.Connection, people: Iterable[str]) -> frozenset[str]:
     """Return the rooms with the memory on in which any of these people (`channel:id`) wrote."""
+    # CROSS JOIN: look each conversation of a room up, instead of reading all messages of a person for each room.
     rows = db.execute(
         "SELECT chat FROM rooms WHERE memory AND EXISTS (SELECT 1 FROM conversations "  # noqa: S608
-        "JOIN entries ON entries.conversation = conversations.id WHERE conversations.chat = rooms.chat "
+        "CROSS JOIN entries ON entries.conversation = conversations.id WHERE conversations.chat = rooms.chat "
         f"AND entries.kind = 'user' AND {SPEAKER} IN (SELECT value FROM json_each(?)))",
         (json.dumps(list(people)),),
     )
