@@ -45,12 +45,10 @@ async def unlink(services: "Services", person: PersonId, other: PersonId, *, by:
             rows = [phrases.LINK_ROW.format(person=a, other=b) for a, b in links if a in one_person]
             phrase = phrases.UNLINKED_BUT if was_linked else phrases.LINKED_BY_OTHERS
             return phrase.format(person=person, other=other, rows="\n".join(rows))
-        if was_linked:
-            return phrases.UNLINKED.format(person=person, other=other)
-        for each in (person, other):
-            if name := services.access.find_name(each):
-                return phrases.LINK_IN_SETTINGS.format(person=each, name=name)
-        return phrases.NOT_LINKED.format(person=person, other=other)
+        name = services.access.find_name(person)
+        if name and name == services.access.find_name(other):
+            return phrases.LINK_IN_SETTINGS.format(person=person, name=name)
+        return (phrases.UNLINKED if was_linked else phrases.NOT_LINKED).format(person=person, other=other)
 
     return await services.pairing.decide_once(work, by=by, key=key)
 

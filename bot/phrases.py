@@ -441,8 +441,8 @@ LINKED = (
 )
 LINKED_ALREADY = "Already linked: {ids}. `/link {person} {other} off` undoes that."
 UNLINKED = "{person} and {other} are no longer linked."
-UNLINKED_BUT = "That link is gone, but {person} and {other} are still one person by others:\n{rows}"
-LINKED_BY_OTHERS = "{person} and {other} are one person by other links:\n{rows}"
+UNLINKED_BUT = "That link is gone, but {person} and {other} are still linked through others:\n{rows}"
+LINKED_BY_OTHERS = "{person} and {other} are linked through others, which you can undo:\n{rows}"
 NOT_LINKED = "{person} and {other} aren't linked. `/link` lists who is."
 LINKS = "One person:\n{rows}\n\n`/link USER USER` adds a link, `/link USER USER off` undoes one."
 LINKS_NONE = (

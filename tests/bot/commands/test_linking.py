@@ -51,13 +51,13 @@ async def test_a_chain_of_links_is_one_person_until_every_way_is_undone(house: H
     assert told.startswith("Linked: discord:2, telegram:1, terminal:owner. ")
     told = await house.say("/link telegram:1 discord:2 off")
     assert told.splitlines() == [
-        "That link is gone, but telegram:1 and discord:2 are still one person by others:",
+        "That link is gone, but telegram:1 and discord:2 are still linked through others:",
         "- discord:2 = terminal:owner",
         "- telegram:1 = terminal:owner",
     ]
     assert await house.say("/link telegram:1 discord:2 off") == told.replace(
-        "That link is gone, but telegram:1 and discord:2 are still one person by others",
-        "telegram:1 and discord:2 are one person by other links",
+        "That link is gone, but telegram:1 and discord:2 are still linked through others",
+        "telegram:1 and discord:2 are linked through others, which you can undo",
     )
     assert "no longer linked" in await house.say("/link telegram:1 terminal:owner off")
     assert await house.say("/link telegram:1 terminal:owner off") == phrases.NOT_LINKED.format(
@@ -118,6 +118,7 @@ async def test_what_the_settings_say_beats_the_command(house: House) -> None:
     for person in ("discord:2", "telegram:4"):
         await house.say(f"/allow {person}")
     await house.say("/link telegram:1 telegram:4")
+    await house.say("/link telegram:1 discord:2")
     rules = AccessSettings(
         owners=(OWNER,), guests=("discord:*",), people={"anna": (OWNER, "discord:2", "discord:9")}
     )
@@ -133,6 +134,8 @@ async def test_what_the_settings_say_beats_the_command(house: House) -> None:
         "- anna: telegram:1, discord:2, discord:9 (in the settings, but without access to the memory: discord:9)",
         "- telegram:1 = telegram:4 (doesn't count: the settings say who telegram:1 is)",
     ]
+    told = await house.say("/link telegram:4 discord:2 off")
+    assert told == phrases.NOT_LINKED.format(person="telegram:4", other="discord:2")
     told = await house.say("/link telegram:1 telegram:4 off")
     assert told == phrases.UNLINKED.format(person="telegram:1", other="telegram:4")
     house.services.access.set_rules(AccessSettings(owners=(OWNER,)))
