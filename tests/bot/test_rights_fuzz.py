@@ -1,7 +1,7 @@
 """A secret in every chat, and everybody asks for it everywhere: who finds it is who may, and nobody else."""
 
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -18,8 +18,10 @@ from bot.state.database import State
 from tests.fakes.rights_world import NOW, Find, RightsWorld
 from tests.fakes.services import services
 
-ROUNDS = 5
-"""In each world; before each, something changes."""
+ROUNDS, CHANGES = 5, 5
+"""In each world; the changes come before the questions of each round."""
+Opened = tuple[Services, Callable[[RightsWorld], Find]]
+"""Open services, and how secrets are looked for in a world made of them."""
 
 
 def find_by_chats(world: RightsWorld) -> Find:
@@ -32,34 +34,12 @@ def find_by_chats(world: RightsWorld) -> Find:
     return find
 
 
-async def ask_everything(
-    given: Services, seed: int, *, questions: int, find_in: Callable[[RightsWorld], Find] = find_by_chats
-) -> tuple[int, int]:
-    """Ask so many questions a round in a world of its own; return how many it were, and how many secrets were found."""
-    world = RightsWorld(given, seed)
-    find = find_in(world)
-    await world.begin()
-    asked = found = 0
-    for number in range(ROUNDS):
-        for _ in range(5):
-            await world.change()
-        for each in world.questions(questions):
-            answer = await find(each.person, each.chat, each.secret)
-            verdict = "leaks" if answer else "is not found"
-            said_in = world.secrets[each.secret]
-            assert answer == each.expected, (
-                f"seed {seed}, round {number}: what was said in {said_in} {verdict} where "
-                f"{each.person} asks in {each.chat}"
-            )
-            asked, found = asked + 1, found + answer
-    return asked, found
-
-
 @asynccontextmanager
-async def open_services(folder: Path) -> AsyncIterator[Services]:
+async def open_chats(folder: Path) -> AsyncIterator[Opened]:
+    """Ask for the chats that may be searched, without a search."""
     settings = Settings(workspace=folder)
     async with State(folder / "state.db") as state:
-        yield services(
+        given = services(
             state=state,
             access=Access(settings.access, state),
             pairing=Pairing(settings.access, state, now=lambda: NOW),
@@ -67,15 +47,36 @@ async def open_services(folder: Path) -> AsyncIterator[Services]:
             live_settings=LiveSettings(settings),
             now=lambda: NOW,
         )
+        yield given, find_by_chats
 
 
-async def ask_in_worlds(folder: Path, seeds: Iterable[int], *, questions: int) -> tuple[int, int]:
+async def ask_in_worlds(
+    folder: Path,
+    seeds: Iterable[int],
+    *,
+    questions: int,
+    opened: Callable[[Path], AbstractAsyncContextManager[Opened]] = open_chats,
+) -> tuple[int, int]:
+    """Ask so many questions a round in each world; return how many it were, and how many secrets were found."""
     asked = found = 0
     for seed in seeds:
         (here := folder / str(seed)).mkdir()
-        async with open_services(here) as given:
-            more = await ask_everything(given, seed, questions=questions)
-        asked, found = asked + more[0], found + more[1]
+        async with opened(here) as (given, find_in):
+            world = RightsWorld(given, seed)
+            find = find_in(world)
+            await world.begin()
+            for number in range(ROUNDS):
+                for _ in range(CHANGES):
+                    await world.change()
+                for each in world.questions(questions):
+                    answer = await find(each.person, each.chat, each.secret)
+                    verdict = "leaks" if answer else "is not found"
+                    said_in = world.secrets[each.secret]
+                    assert answer == each.expected, (
+                        f"seed {seed}, round {number}: what was said in {said_in} {verdict} where "
+                        f"{each.person} asks in {each.chat}"
+                    )
+                    asked, found = asked + 1, found + answer
     return asked, found
 
 
