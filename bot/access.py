@@ -1,18 +1,23 @@
 """Who may do what: rules over the `[access]` section and over what owners decide, asked by every entry."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
+from functools import partial
 from typing import TYPE_CHECKING
 
-from bot.messages import ChatId, IncomingMessage, PersonId
+from bot.linked_people import find_linked
+from bot.messages import OWNER_AT_TERMINAL, ChatId, IncomingMessage, PersonId
 from bot.state import access
 from bot.state.access import Decision
+from bot.state.links import read_links
 
 if TYPE_CHECKING:
+    from apsw import Connection
+
     from bot.config.settings import AccessSettings
     from bot.state.database import State
 
-TERMINAL = "terminal"
+TERMINAL = OWNER_AT_TERMINAL.channel
 """The channel of whoever sits at the machine: there the operating system has checked already."""
 
 
@@ -86,6 +91,37 @@ class Access:
             return Standing.OWNER
         decision = await self._state.read(lambda db: access.read_decision(db, str(person)))
         return standing_of(person, self._rules, decision, groups=groups)
+
+    # -- one person on several channels; `db`: on the thread of state.db --------------------------------------
+
+    @property
+    def people(self) -> "Mapping[str, Sequence[str]]":
+        """The ids that the settings call one person, by name."""
+        return self._rules.people
+
+    def find_name(self, person: PersonId) -> str:
+        """Return the name below which the settings have a person in `access.people`, "" for none."""
+        return next((name for name, ids in self.people.items() if str(person) in ids), "")
+
+    def read_standing(self, db: "Connection", person: PersonId) -> Standing:
+        """Return how far a person is trusted, without what counts for them in some chats only."""
+        return standing_of(person, self._rules, access.read_decision(db, str(person)))
+
+    def find_ids(self, db: "Connection", person: PersonId) -> frozenset[PersonId]:
+        """Return the ids of one person on all channels: `person`, and those of the others that may use the memory."""
+        counts = partial(self._may_use_memory, db)
+        found = find_linked(str(person), self.people, read_links(db), counts=counts)
+        return frozenset(map(PersonId.parse, found))
+
+    def list_linked(self, db: "Connection") -> list[tuple[str, ...]]:
+        """Return the ids of everybody who has several that may use the memory, in order."""
+        counts, links = partial(self._may_use_memory, db), read_links(db)
+        known = {each for ids in (*self.people.values(), *links) for each in ids}
+        linked = {find_linked(each, self.people, links, counts=counts) for each in filter(counts, known)}
+        return sorted(tuple(sorted(ids)) for ids in linked if len(ids) > 1)
+
+    def _may_use_memory(self, db: "Connection", person: str) -> bool:
+        return self.read_standing(db, PersonId.parse(person)) >= Standing.ALLOWED
 
     async def list_people(self, channel: str) -> list[PersonId]:
         """Everybody of a channel who is known by name and may talk."""

@@ -7,8 +7,8 @@ from bot.access import TERMINAL
 from bot.cannot_start import CannotStart
 from bot.config.settings import Settings
 from bot.log import collect_secrets, log_context, log_to_file, redact_logs
-from bot.messages import ChatId, IncomingMessage
-from bot.service.adapters import OWNER_AT_TERMINAL, open_terminal, print_reply
+from bot.messages import OWNER_AT_TERMINAL, ChatId, IncomingMessage
+from bot.service.adapters import open_terminal, print_reply
 from bot.service.clustered import serve_clustered
 from bot.service.open_assistant import open_assistant
 from bot.service.run_channels import run_channels

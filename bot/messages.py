@@ -35,6 +35,17 @@ class PersonId:
     def __str__(self) -> str:
         return f"{self.channel}:{self.id}"
 
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Parse `channel:id`. Raises ValueError if it has no colon."""
+        channel, colon, person = text.partition(":")
+        if not (channel and colon and person):
+            raise ValueError(f"{text!r} is not channel:id")
+        return cls(channel, person)
+
+
+OWNER_AT_TERMINAL = PersonId("terminal", "owner")
+"""Whoever sits at the machine."""
 
 AttachmentKind = Literal["picture", "document", "voice", "other"]
 """`voice` is anything to listen to; `other` is anything that cannot be read here, such as a film."""

@@ -365,6 +365,16 @@ class Pairing:
 
         return await self._run_once(key, work)
 
+    async def decide_once(self, work: "Callable[[Connection], str]", *, by: PersonId, key: str) -> str:
+        """Run what an owner decides in one transaction, once under its key; return its answer."""
+
+        def decide(db: "Connection") -> str:
+            answer = work(db)
+            self._record(db, key, answer, by=by)
+            return answer
+
+        return await self._run_once(key, decide)
+
     async def _run_once(self, key: str, work: "Callable[[Connection], str]") -> str:
         """Return what was answered to this `key` before, or else the answer of `work`; in one transaction."""
 

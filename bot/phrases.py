@@ -152,6 +152,7 @@ STATUS_NO_MODEL_FOR_OTHERS = (
 )
 STATUS = "{model}\nChat: {chat}\nNotes: {files}\nChunks: {chunks}\nSearch: {search}"
 STATUS_GUEST = "{model}\nChat: {chat}"
+STATUS_LINKED = "Linked accounts: {ids}"
 STATUS_OPEN = "Waiting to be answered or delivered: {count}"
 STATUS_CHANNEL = "{channel}: {state}"
 STATUS_CHANNEL_WHY = "{channel}: {state} ({detail})"
@@ -415,6 +416,45 @@ WHO = (
     "Please name the person by channel and id, for example `/{command} telegram:123456`. An @name isn't enough: it "
     "may belong to somebody else tomorrow."
 )
+LINK_WHO = (
+    "Please name two accounts of one person by channel and id, for example `/link telegram:123456 discord:9876`. "
+    "In the terminal, you are `terminal:owner`."
+)
+LINK_NOT_HERE = "Others can read this chat. Please send `/link` to me in private."
+LINK_ITSELF = (
+    "That is the same account twice. Please name two, for example `/link telegram:123456 discord:9876`."
+)
+LINK_NO_CHANNEL = "I know no channel called {channel}; there are: {channels}."
+LINK_ROOM = "{person} is a room, not a person."
+LINK_TERMINAL = "In the terminal, you are `terminal:owner`."
+LINK_STRANGER = "{person} may not talk with me yet. `/allow {person}` lets them in; then you can link them."
+LINK_GUEST = (
+    "{person} is a guest, without the memory. `/allow {person}` changes that; then you can link them."
+)
+LINK_IN_SETTINGS = (
+    "The settings say who {person} is (access.people.{name}), and they beat `/link`. Change it there, then send "
+    "`/config reload`."
+)
+LINKED = (
+    "Linked: {ids}. They are one person now, who finds in each private chat what they told me in the others. "
+    "`/link {person} {other} off` undoes that."
+)
+LINKED_ALREADY = "Already linked: {ids}. `/link {person} {other} off` undoes that."
+UNLINKED = "{person} and {other} are no longer linked."
+UNLINKED_BUT = "That link is gone, but {person} and {other} are still linked through others:\n{rows}"
+LINKED_BY_OTHERS = "{person} and {other} are linked through others, which you can undo:\n{rows}"
+NOT_LINKED = "{person} and {other} aren't linked. `/link` lists who is."
+LINKS = "One person:\n{rows}\n\n`/link USER USER` adds a link, `/link USER USER off` undoes one."
+LINKS_NONE = (
+    "Nobody is linked. If somebody has two accounts, for example `/link telegram:123456 discord:9876` lets them find "
+    "on each what they told me on the other."
+)
+LINK_ROW = "- {person} = {other}"
+LINK_ROW_BUT = "{row} (doesn't count: {why})"
+LINK_ROW_SET = "- {name}: {ids} (in the settings)"
+LINK_ROW_SET_BUT = "- {name}: {ids} (in the settings, but without access to the memory: {idle})"
+LINK_IDLE_SETTINGS = "the settings say who {person} is"
+LINK_IDLE_STANDING = "{person} has no access to the memory"
 MEMORY_ON = (
     "Memory is on in this room: I can share what is in the notes here, and note what is said. `/memory off` "
     "turns it off."

@@ -64,6 +64,8 @@ class TurnContext:
     """Whether this attempt is stored; a turn that ends one process after another is given up."""
     with_memory: bool = False
     """Whether the turn may use the memory."""
+    groups: tuple[str, ...] = ()
+    """What counts for the person in this chat, as in IncomingMessage."""
     in_room: bool = False
     """Whether several people write in the chat."""
     may_flush: bool = False
@@ -150,5 +152,8 @@ class TurnContext:
     def tool_context(self, conversation: Conversation, call_id: str) -> ToolUse:
         """Return the origin of a tool call; it is the same when the call runs again."""
         return ToolUse(
-            f"call-{conversation.id}-{conversation.last_call_seq}-{call_id}", self.chat, self.person
+            f"call-{conversation.id}-{conversation.last_call_seq}-{call_id}",
+            self.chat,
+            self.person,
+            self.groups,
         )

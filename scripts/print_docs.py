@@ -141,8 +141,8 @@ def main() -> int:
 
 
 def _setting_row(name: str, field: FieldInfo, meaning: str) -> str:
-    required = field.default is PydanticUndefined
-    default = "must be set" if required else "" if field.default is None else f"`{to_toml(field.default)}`"
+    value = field.get_default(call_default_factory=True)
+    default = "must be set" if value is PydanticUndefined else "" if value is None else f"`{to_toml(value)}`"
     takes = describe_type(strip_none(field.annotation), field)
     return f"| `{name}` | {_escape_cell(default)} | {_escape_cell(takes)} | {_escape_cell(' '.join(meaning.split()))} |"
 

@@ -19,6 +19,7 @@ THREATS = (
     "Carrying something off in a reply",
     "A leaked token or key",
     "A curious roommate in a group",
+    "Somebody else whom you let in",
     "A malicious file",
     "A hostile provider",
     "Another site in your browser",

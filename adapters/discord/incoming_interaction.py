@@ -34,6 +34,8 @@ PRESS = "press-"
 """Prefixes of such messages' ids."""
 
 _MENTION = re.compile(r"<@!?(\d{1,20})>")
+PERSON_OPTIONS = {"user", "other"}
+"""Options that name a person; a mention becomes the person's id."""
 _CHAT_INPUT = 1
 _OPTIONS_WITH_PARTS = (AppCommandOptionType.subcommand.value, AppCommandOptionType.subcommand_group.value)
 
@@ -150,7 +152,7 @@ def _command_line(interaction: discord.Interaction, commands: Mapping[str, Comma
 
 def _format_value(interaction: discord.Interaction, option: str, value: str) -> str:
     guild = interaction.guild
-    if option == "user" and (mention := _MENTION.fullmatch(value.strip())):
+    if option in PERSON_OPTIONS and (mention := _MENTION.fullmatch(value.strip())):
         return str(person_id(int(mention[1])))
 
     def role_name(role: int) -> str:

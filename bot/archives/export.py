@@ -8,9 +8,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from bot import phrases
-from bot.access import TERMINAL
 from bot.conversations.conversation import RECALLED, RETRACTION, SUMMARIZED, parse_entries
-from bot.messages import PersonId
+from bot.messages import OWNER_AT_TERMINAL
 from bot.models.protocol import AssistantMessage, ToolResult, UserMessage
 from bot.models.user_text import user_text
 from bot.state.conversations import TimedRow
@@ -21,7 +20,6 @@ ENTRIES_AT_ONCE = 200
 MAX_LINE_CHARS = 200
 """Characters of a tool call's arguments, and of its result; JSON has all of them."""
 PERSON = "Person"
-OWNER_AT_TERMINAL = PersonId(TERMINAL, "owner")
 KNOWN = {"user", "assistant", "result", RETRACTION, SUMMARIZED, RECALLED}
 
 

@@ -118,8 +118,11 @@ def list_changed_settings(section: "BaseModel", keys: tuple[str, ...] = ()) -> I
         if isinstance(value, BaseModel):
             yield from list_changed_settings(value, path)
         elif isinstance(value, dict):
-            for entry, table in value.items():
-                yield from list_changed_settings(table, (*path, entry))
+            for entry, inner in value.items():
+                if isinstance(inner, BaseModel):
+                    yield from list_changed_settings(inner, (*path, entry))
+                else:
+                    yield format_key((*path, entry)), _format_value(inner)
         elif field.is_required() or value != field.get_default(call_default_factory=True):
             yield format_key(path), _format_value(value)
 

@@ -63,15 +63,25 @@ async def show_status(call: CommandCall, services: Services) -> str:
         chunks=format_count(status.total_chunks),
         search=describe_search(status, why=owner),
     )
+    linked = await _describe_linked(call, services, everybody=owner)
     if not owner:
-        return text
+        return "\n".join([text, *linked])
     waiting = await services.state.read(lambda db: inbox.count_open(db, but=call.message))
     open_ones = [phrases.STATUS_OPEN.format(count=waiting)] if waiting else []
     channels = [line async for line in _describe_channels(services)]
     keeps_up = describe_indexing(status, services)
     instance = await _load_instance_status(services)
     does = _describe_leases(instance, services.now()) if instance else ()
-    return "\n".join([text, *open_ones, *does, *channels, *keeps_up])
+    return "\n".join([text, *linked, *open_ones, *does, *channels, *keeps_up])
+
+
+async def _describe_linked(call: CommandCall, services: Services, *, everybody: bool) -> list[str]:
+    """Return a line for each person with several accounts, or only for who asks; none where others can read it."""
+    if call.message.in_room:
+        return []
+    linked = await services.state.read(services.access.list_linked)
+    shown = [ids for ids in linked if everybody or str(call.message.sender) in ids]
+    return [phrases.STATUS_LINKED.format(ids=", ".join(ids)) for ids in shown]
 
 
 async def _describe_model(call: CommandCall, services: Services, *, is_owner: bool) -> str:

@@ -2,7 +2,7 @@
 
 import re
 
-from bot import phrases
+from bot import linking, phrases
 from bot.access import TERMINAL, Standing
 from bot.commands.command import CommandCall, CommandReply
 from bot.messages import Choice, PersonId
@@ -100,6 +100,19 @@ async def deny(call: CommandCall, services: Services) -> str:
     if person is None:
         return phrases.WHO.format(command="deny")
     return await services.pairing.deny(person, by=call.message.sender, key=call.key)
+
+
+async def link_accounts(call: CommandCall, services: Services) -> str:
+    """Call two accounts one person, or undo that; list who is linked if none is named."""
+    if call.message.in_room:
+        return phrases.LINK_NOT_HERE
+    if "user" not in call.options:
+        return await linking.list_links(services)
+    person, other = (parse_person(call.options.get(name, "")) for name in ("user", "other"))
+    if person is None or other is None:
+        return phrases.LINK_WHO
+    act = linking.unlink if "action" in call.options else linking.link
+    return await act(services, person, other, by=call.message.sender, key=call.key)
 
 
 def parse_person(text: str) -> PersonId | None:

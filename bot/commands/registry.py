@@ -8,7 +8,7 @@ from bot.commands.general import show_help, show_status, stop_turn
 from bot.commands.memory import MEMORY_ACTIONS, manage_memory, recall, reindex, remember
 from bot.commands.models import choose_model, retry_last, show_models, show_usage
 from bot.commands.notes import correct_line
-from bot.commands.people import allow, deny, pair, welcome
+from bot.commands.people import allow, deny, link_accounts, pair, welcome
 from bot.commands.reminders import manage_reminders, remind, schedule
 
 COMMANDS: tuple[Command, ...] = (
@@ -164,6 +164,29 @@ COMMANDS: tuple[Command, ...] = (
         "Keep somebody out",
         deny,
         (Option("user", "Who, by channel and id, such as telegram:123456."),),
+        owner_only=True,
+    ),
+    Command(
+        "link",
+        "Link two accounts of one person; without accounts, list who is linked",
+        link_accounts,
+        (
+            Option(
+                "user",
+                "An account by channel and id, such as telegram:123456; leave it out to see the list.",
+                required=False,
+                type="word",
+            ),
+            Option(
+                "other",
+                "The same person's account on another channel, such as discord:9876 or terminal:owner.",
+                required=False,
+                type="word",
+                shown="USER",
+            ),
+            Option("action", "off undoes the link.", required=False, type="word", choices=("off",)),
+        ),
+        example="/link telegram:123456 discord:9876",
         owner_only=True,
     ),
     Command(

@@ -60,6 +60,15 @@ class ChannelSettings(Section):
         del person
         return False
 
+    @classmethod
+    def private_chat(cls, person: str) -> str:
+        """Return the name (`ChatId.name`) of the chat that only this person and the bot can read; "" for none.
+
+        While a channel does not override this, nobody can search what was said in its private chats.
+        """
+        del person
+        return ""
+
     def for_second_process(self) -> Self:
         """Return the settings for a second process, which has no port of its own."""
         return self

@@ -62,3 +62,8 @@ class DiscordSettings(ChannelSettings):
         """See `ChannelSettings.explain_no_match`."""
         del key
         return "which is too short for a Discord id" if len(person) < MIN_ID_LENGTH else ""
+
+    @classmethod
+    def private_chat(cls, person: str) -> str:
+        """See `ChannelSettings.private_chat`: the same for every bot, and known before Discord opens it."""
+        return f"@{person}" if person.isascii() and person.isdecimal() else ""

@@ -50,7 +50,7 @@ def sections(
         annotation: Any = field.annotation
         if section_fields(annotation) is not None:
             yield from sections(annotation, (*keys, name))
-        elif (entry := table_value(annotation)) is not None:
+        elif section_fields(entry := table_value(annotation)) is not None:
             yield (*keys, name, field.examples[0] if field.examples else name), entry, True
 
 
@@ -58,12 +58,15 @@ def plain_fields(model: Model) -> Iterator[tuple[str, FieldInfo]]:
     """Yield the fields of a section that are not sections themselves."""
     for name, field in model.model_fields.items():
         annotation = strip_none(field.annotation)
-        if section_fields(annotation) is None and table_value(annotation) is None:
+        if section_fields(annotation) is None and section_fields(table_value(annotation)) is None:
             yield name, field
 
 
 def to_toml(value: Any) -> str:
     """Return a default as TOML."""
+    if isinstance(value, dict):
+        entries = ", ".join(f"{format_key([name])} = {to_toml(each)}" for name, each in value.items())
+        return f"{{ {entries} }}" if entries else "{}"
     if isinstance(value, SecretStr):
         value = value.get_secret_value()
     return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)

@@ -199,9 +199,9 @@ def _find_differing(old: "BaseModel", new: "BaseModel", keys: Keys = ()) -> Iter
             yield from _find_differing(before, after, path)
         elif isinstance(before, dict):
             for entry in {**before, **after}:
-                if entry in before and entry in after:
+                if isinstance(before.get(entry), BaseModel) and entry in after:
                     yield from _find_differing(before[entry], after[entry], (*path, entry))
-                else:
+                elif before.get(entry) != after.get(entry):
                     yield (*path, entry)
         else:
             yield path

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
@@ -27,7 +27,12 @@ def strip_none(annotation: Any) -> Any:
 
 def table_value(annotation: Any) -> Any:
     """Return the type of the entries of a table with free names; None for any other annotation."""
-    return get_args(annotation)[1] if get_origin(annotation) is dict else None
+    return _strip_metadata(get_args(annotation)[1]) if get_origin(annotation) is dict else None
+
+
+def _strip_metadata(annotation: Any) -> Any:
+    """Return `T` for `Annotated[T, ...]`, anything else unchanged."""
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 
 def walk_keys(model: Model, keys: Sequence[str | int]) -> Iterator[tuple[str | int, Any, FieldInfo | None]]:
@@ -40,7 +45,7 @@ def walk_keys(model: Model, keys: Sequence[str | int]) -> Iterator[tuple[str | i
                 return
             annotation = strip_none(field.annotation)
         elif get_origin(annotation) in {dict, tuple}:
-            annotation = get_args(annotation)[1 if get_origin(annotation) is dict else 0]
+            annotation = _strip_metadata(get_args(annotation)[1 if get_origin(annotation) is dict else 0])
         else:
             return
         yield key, annotation, field

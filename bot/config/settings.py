@@ -19,6 +19,7 @@ from bot.config.loaders import EnvironmentSource, SecretFilesSource, TomlSource
 from bot.config.secret_files import FOLDER_VARIABLE, secrets_folder
 from bot.config.system_zone import system_zone
 from bot.config.telegram import TelegramSettings
+from bot.messages import OWNER_AT_TERMINAL
 from bot.models.known_providers import KIND_BY_NAME, KNOWN_PROVIDERS, ProviderKind
 from bot.models.model_names import ways_to_write, with_provider
 from memory.settings import (
@@ -40,6 +41,7 @@ __all__ = ["ConfigError", "Settings", "config_file", "load_settings", "read_agai
 
 BUILTIN_PROVIDER = "builtin"
 BUILTIN_MODEL = "notebook"
+PEOPLE_FORM = 'ids such as "telegram:1" in lists below names, each id once'
 PRIVATE_FOLDER = ".commonplace"
 
 Secrets = Annotated[tuple[SecretStr, ...], Strict(False)]
@@ -123,25 +125,43 @@ class AccessSettings(Section):
     """People who may talk, but not use the memory."""
     pairing: bool = True
     """Whether strangers get a code that an owner can approve."""
+    people: dict[str, Texts] = Field(
+        default_factory=dict, examples=[{"anna": ["telegram:123456", "discord:9876"]}]
+    )
+    """One person's ids on several channels, by any name: on each, they find what they said on the
+    others. Beats /link. In the terminal, you are "terminal:owner"."""
 
     def entries(self) -> "Iterator[tuple[str, str]]":
         """Yield every entry of the lists with the key of its list: `("access.owners", "telegram:123456")`."""
         for name in ("owners", "allow", "guests"):
             yield from ((f"access.{name}", entry) for entry in getattr(self, name))
+        yield from (("access.people", entry) for ids in self.people.values() for entry in ids)
 
     @field_validator("owners", "allow", "guests")
     @classmethod
-    def _people(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        people = []
+    def _valid_entries(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        found = []
         for entry in value:
-            written, colon, person = entry.partition(":")
-            channel = written.lower()
-            if not (
-                channel.isidentifier() and colon and person and person.isprintable() and " " not in person
-            ):
+            if not (valid := _read_entry(entry)):
                 raise ValueError(f'a list of "channel:id" or "channel:*"; {entry!r} is neither')
-            people.append(f"{channel}:{person}")
-        return tuple(people)
+            found.append(valid)
+        return tuple(found)
+
+    @field_validator("people")
+    @classmethod
+    def _one_name_for_each_id(cls, value: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        name_of: dict[str, str] = {}
+        for name, entries in value.items():
+            if not (name.strip() and name.isprintable()):
+                raise ValueError("lists of ids below names on one line")
+            for written in entries:
+                if fault := _explain_unlinkable(entry := _read_entry(written)):
+                    raise ValueError(f"{PEOPLE_FORM}; {written!r} in {name} {fault}")
+                if (other := name_of.setdefault(entry, name)) != name:
+                    raise ValueError(
+                        f"{PEOPLE_FORM}; {entry!r} is in {other} and in {name}: remove it from one of them"
+                    )
+        return {name: tuple(each for each in name_of if name_of[each] == name) for name in value}
 
     @field_validator("owners")
     @classmethod
@@ -151,6 +171,27 @@ class AccessSettings(Section):
                 who = "everybody" if entry.endswith(":*") else "everybody there"
                 raise ValueError(f"a list of single people; {entry!r} would make {who} an owner")
         return value
+
+
+def _read_entry(written: str) -> str:
+    """Return `channel:id` with the channel in lower case; "" if it is not of that form."""
+    channel, colon, person = written.partition(":")
+    valid = channel.isidentifier() and colon and person and person.isprintable() and " " not in person
+    return f"{channel.lower()}:{person}" if valid else ""
+
+
+def _explain_unlinkable(entry: str) -> str:
+    """Return why an entry is not the id of one person, "" if it may be."""
+    channel, _, person = entry.partition(":")
+    if not entry:
+        return "is not one"
+    if person == "*":
+        return "is a whole channel"
+    if "/" in person:
+        return "is a role or a channel"
+    if channel == OWNER_AT_TERMINAL.channel and entry != str(OWNER_AT_TERMINAL):
+        return f'is not one: in the terminal you are "{OWNER_AT_TERMINAL}"'
+    return ""
 
 
 class OnErrorSettings(Section):
@@ -456,6 +497,8 @@ class Settings(Section, BaseSettings):
             channel = channels.get(name)
             if channel and person != "*" and (allowed := channel.explain_invalid_person(person)):
                 raise SettingsConflict(key, f"{allowed}; {entry!r} is not one")
+            if channel and key == "access.people" and channel.is_group(person):
+                raise SettingsConflict(key, f"{PEOPLE_FORM}; {entry!r} is a group")
         return self
 
     @model_validator(mode="after")

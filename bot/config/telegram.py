@@ -100,6 +100,11 @@ class TelegramSettings(ChannelSettings):
         """See `ChannelSettings.is_group`: groups have negative ids."""
         return person.startswith("-")
 
+    @classmethod
+    def private_chat(cls, person: str) -> str:
+        """See `ChannelSettings.private_chat`: it has the person's id."""
+        return person if person.isascii() and person.isdecimal() else ""
+
     def for_second_process(self) -> Self:
         """See `ChannelSettings.for_second_process`. A webhook would need the port, so this polls."""
         return self.model_copy(update={"mode": "polling"})

@@ -56,7 +56,7 @@ def explain_no_match(entry: str, *, key: str, channels: Mapping[str, ChannelSett
     """Return why an entry of `access.{key}` can never match a sender, "" if it can."""
     channel, _, person = entry.partition(":")
     if channel == TERMINAL:
-        return "but in the terminal you are always the owner"
+        return "" if key == "people" else "but in the terminal you are always the owner"
     if channel not in channels:
         if channel.lower() in channels:
             return f"which matches nobody: write {channel.lower()} in lower case"

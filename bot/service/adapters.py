@@ -13,7 +13,7 @@ from bot.cluster.ownership import Ownership
 from bot.commands.command import commands_for
 from bot.commands.registry import COMMANDS
 from bot.config.settings import BUILTIN_MODEL, BUILTIN_PROVIDER
-from bot.messages import Adapter, ChatId, PersonId
+from bot.messages import OWNER_AT_TERMINAL, Adapter, ChatId
 from memory.forgetting import WordsToForget
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from bot.config.channel import ChannelSettings
     from bot.config.settings import Settings
 
-OWNER_AT_TERMINAL = PersonId(TERMINAL, "owner")
 ALWAYS_OURS = Ownership()
 """For a channel that no other instance can hold."""
 INPUT_HISTORY_FILE = "chat_history"

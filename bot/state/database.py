@@ -26,10 +26,12 @@ from bot.state import (
     flushes,
     forgetting,
     inbox,
+    links,
     model_history,
     models,
     note_effects,
     reminders,
+    speakers,
 )
 from bot.state.conversations import Row
 from bot.state.model_history import ModelHour
@@ -434,6 +436,8 @@ MIGRATIONS = (
     access.m019_cleared,
     reminders.m020_moments,
     inbox.m021_notice_attempts,
+    links.m022_links,
+    speakers.m023_speakers,
 )
 
 

@@ -49,6 +49,8 @@ class ToolUse:
     """Identifies the call: the same when it runs again after a crash."""
     chat: ChatId
     person: PersonId
+    groups: tuple[str, ...] = ()
+    """What counts for the person in this chat, as in IncomingMessage."""
 
 
 @dataclass(frozen=True, slots=True)

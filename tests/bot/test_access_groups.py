@@ -1,12 +1,15 @@
 """Roles, channels and the like in the rules of who may talk."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bot.access import Standing, standing_of
 from bot.config.settings import AccessSettings, Settings
-from bot.messages import PersonId
+from bot.messages import ChatId, PersonId
+from bot.tools.toolbox import ToolUse, tool
 from tests.fakes.harness import open_harness
 from tests.fakes.table_test import table_test
 from tests.fakes.turns import message
@@ -59,8 +62,6 @@ def test_what_names_nobody_on_discord_is_refused(entry: str) -> None:
 
 
 async def test_a_role_opens_the_room_in_which_it_is_held_and_no_other(tmp_path: Path) -> None:
-    from dataclasses import replace
-
     async with open_harness(tmp_path, access=AccessSettings(allow=("slack:100/@20",))) as house:
         house.model.enqueue("Hello.")
         said = message("hello", chat="slack:5", sender="slack:9", in_room=True)
@@ -68,3 +69,23 @@ async def test_a_role_opens_the_room_in_which_it_is_held_and_no_other(tmp_path: 
         await house.wait_until_idle()
         assert not await house.assistant.accept(replace(said, id="2", groups=("200/@20",)))
         assert len(house.model.history) == 1
+
+
+async def test_a_tool_is_told_what_counts_for_the_person_where_they_speak(tmp_path: Path) -> None:
+    used: list[ToolUse] = []
+
+    @tool
+    async def looks(use: ToolUse) -> dict[str, Any]:
+        used.append(use)
+        return {}
+
+    async with open_harness(
+        tmp_path, access=AccessSettings(allow=("slack:100/@20",)), tools=[looks]
+    ) as house:
+        await house.assistant.services.access.open_memory(ChatId("slack", "5"), memory=True)
+        house.model.enqueue("", calls=[("looks", {})])
+        house.model.enqueue("Hello.")
+        said = message("hello", chat="slack:5", sender="slack:9", in_room=True)
+        await house.assistant.accept(replace(said, groups=("100/@20",)))
+        await house.wait_until_idle()
+    assert [(use.chat, use.person, use.groups) for use in used] == [(said.chat, said.sender, ("100/@20",))]

@@ -666,6 +666,7 @@ KNOWN_COLUMNS = {
     "flushes": {"cause", "key", "stage", "note", "heading", "digest", "places"},
     "endings": {"key"},
     "known_chats": {"name"},
+    "links": {"person", "other", "decided_by"},
     "moves": {"old", "new"},
     "people": {"person", "standing", "name", "decided_by"},
     "pairing": {"person", "code", "name"},

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from bot.access import Standing
+from bot.access import Access, Standing
 from bot.commands.command import run_command
 from bot.commands.registry import COMMANDS
 from bot.config.reload import LiveSettings
-from bot.config.settings import Settings
+from bot.config.settings import AccessSettings, Settings
 from bot.maintenance.background import Background
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.state.database import State
@@ -69,6 +69,7 @@ async def told(
                 commands=COMMANDS,
                 memory=memory,
                 state=state,
+                access=Access(AccessSettings(), state),
                 background=background,
                 channels=ChannelsAt(dict),
                 live_settings=LiveSettings(Settings()),

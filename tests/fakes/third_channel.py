@@ -39,6 +39,11 @@ class ParrotSettings(ChannelSettings):
         """See `ChannelSettings.is_group`."""
         return person == "flock"
 
+    @classmethod
+    def private_chat(cls, person: str) -> str:
+        """See `ChannelSettings.private_chat`."""
+        return "" if cls.is_group(person) else person
+
     def conflict_without_server(self) -> SettingsConflict | None:
         """See `ChannelSettings.conflict_without_server`."""
         return SettingsConflict("parrot.calls_us", "false without a server") if self.calls_us else None

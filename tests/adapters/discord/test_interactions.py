@@ -61,6 +61,11 @@ FILLED_IN: list[tuple[str, dict[str, Any], str]] = [
     ("allow", {"user": "telegram:7"}, "/allow telegram:7"),
     ("deny", {"user": "<@4711>"}, "/deny discord:4711"),
     ("deny", {"user": f"<@{'9' * 5000}>"}, f"/deny <@{'9' * 5000}>"),
+    (
+        "link",
+        {"action": "off", "other": "telegram:7", "user": "<@4711>"},
+        "/link discord:4711 telegram:7 off",
+    ),
     ("pair", {"guest": "guest", "code": "CDFH JKMN"}, "/pair CDFH JKMN guest"),
     ("forget", {"query": "the key"}, "/forget the key"),
     ("reindex", {}, "/reindex"),

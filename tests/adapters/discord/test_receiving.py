@@ -11,7 +11,9 @@ from adapters.discord.access_groups import access_groups
 from adapters.discord.incoming import ReceivedMessage
 from adapters.discord.receiving import MAX_WAITING_MESSAGES
 from bot.channel_store import ChannelStore
+from bot.config.settings import Settings
 from bot.messages import NotAccepted
+from bot.searchable_chats import is_private
 from bot.state.database import State
 from tests.adapters.discord.listening import PAUSES, Ear, listening, refuses_all
 from tests.fakes.discord_api.chats import Channel, Guild
@@ -51,6 +53,10 @@ async def test_what_is_said_comes_in_where_it_is_meant_for_the_bot(
         "#general · Home",
     )
     assert (direct.text, direct.chat.name, direct.in_room) == ("in private", f"@{anna.id}", False)
+    # What may be searched there depends on it:
+    channels = Settings().channels
+    assert is_private(direct.sender, direct.chat, channels)
+    assert not is_private(in_room.sender, in_room.chat, channels)
 
 
 async def test_messages_of_a_channel_come_in_their_order(

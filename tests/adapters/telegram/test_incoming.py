@@ -18,7 +18,9 @@ from adapters.telegram.incoming import (
     read_update,
 )
 from adapters.telegram.incoming_text import BotIdentity, MessageText, utf16_length
+from bot.config.settings import Settings
 from bot.messages import Attachment, ChatId, IncomingMessage, PersonId, Quoted
+from bot.searchable_chats import is_private
 from tests.fakes.bot_api import people
 from tests.fakes.bot_api.chats import Chat
 from tests.fakes.bot_api.entities import Entity
@@ -126,6 +128,22 @@ async def test_topics_of_a_private_chat_are_chats_of_their_own(world: World, ann
     message = heard(world, update(world, message_thread_id=45, is_topic_message=True))
     assert message.chat.name == "7/45"
     assert (message.in_room, message.addressed) == (False, True)
+
+
+async def test_what_may_be_searched_knows_private_chats_and_topics_from_rooms(
+    world: World, anna: Person, forum: Chat
+) -> None:
+    channels = Settings().channels
+    topic = await world.open_topic(forum, "Beans", anna)
+    for chat, of_topic in ((forum, topic), (forum, None)):
+        await anna.say("hello", chat, topic=of_topic)
+        message = heard(world)
+        assert message.in_room
+        assert not is_private(message.sender, message.chat, channels)
+    await anna.say("hello")
+    for message in (heard(world), heard(world, update(world, message_thread_id=45, is_topic_message=True))):
+        assert not message.in_room
+        assert is_private(message.sender, message.chat, channels)
 
 
 async def test_an_edit_names_what_it_stands_for(world: World, anna: Person) -> None:

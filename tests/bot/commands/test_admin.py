@@ -65,6 +65,7 @@ async def test_the_settings_tell_what_is_not_as_it_comes_and_no_secret(
     file.write_text(
         'workspace = "w"\nlog_level = "debug"\n[server]\ntoken = "hunter2"\nport = 8321\n'
         "[agent]\ninstructions = '''\nBe kind.\nAlways.'''\n"
+        '[access.people]\nanna = ["telegram:1", "discord:2"]\n'
         '[providers.openai]\nbase_url = "https://me:pass-word@host/v1"\napi_keys = ["key-one", "key-two"]\n'
         '[models]\nchain = ["openai/gpt-4.1"]\n[models.params."openai/gpt-4.1"]\ntemperature = 0.7\n'
     )
@@ -79,6 +80,7 @@ async def test_the_settings_tell_what_is_not_as_it_comes_and_no_secret(
         '- log_level = "debug"',
         '- agent.instructions = "Be kind.\\nAlways."',
         "- server.token = set",
+        '- access.people.anna = ["telegram:1", "discord:2"]',
         '- models.chain = ["openai/gpt-4.1"]',
         '- models.params."openai/gpt-4.1".temperature = 0.7',
         '- providers.openai.kind = "openai"',

@@ -100,6 +100,10 @@ async def test_tables_that_come_and_go_are_named_as_such(file: Path) -> None:
     assert (await current.reload()).live == ('models.params."openai/x"', "providers.openai")
     write(file, {"providers.openai.api_key": "k-0987654321"})
     assert (await current.reload()).live == ('models.params."openai/x"', "providers.openai.api_key")
+    write(file, {"access.people.anna": ["telegram:1"]})
+    assert (await current.reload()).live == ("access.people.anna", "providers.openai")
+    write(file, {"access.people.anna": ["telegram:1", "discord:2"]})
+    assert (await current.reload()).live == ("access.people.anna",)
 
 
 async def test_settings_of_no_use_change_nothing_and_are_told_as_at_the_start(file: Path) -> None:

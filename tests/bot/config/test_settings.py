@@ -407,6 +407,17 @@ def test_a_channel_may_be_written_in_any_case() -> None:
     assert standing_of(PersonId("discord", "7"), access) is Standing.ALLOWED
 
 
+def test_people_with_several_ids_may_be_named_in_file_and_environment() -> None:
+    file = '[access.people]\nanna = ["Telegram:5", "discord:6"]\n"Dr. No" = ["telegram:7", "telegram:7"]'
+    people = load(file, COMMONPLACE_ACCESS__PEOPLE__BEN='["terminal:owner"]').access.people
+    assert people == {
+        "anna": ("telegram:5", "discord:6"),
+        "Dr. No": ("telegram:7",),
+        "ben": ("terminal:owner",),
+    }
+    assert load("", COMMONPLACE_ACCESS__PEOPLE='{"anna": []}').access.people == {"anna": ()}
+
+
 @table_test("name", ["COMMONPLACE_SERVER__PORT", "commonplace_server__port", "Commonplace_Server__Port"])
 def test_variables_may_be_in_any_case(name: str) -> None:
     assert load("", **{name: "80"}).server.port == 80
@@ -552,6 +563,29 @@ def test_every_key_can_be_a_variable(keys: tuple[str, ...]) -> None:
         ('[access]\nowners = ["telegram:@anna"]', ["access.owners", "telegram:123456", "'telegram:@anna'"]),
         ('[access]\nallow = ["telegram:7", "Telegram:anna"]', ["access.allow", "'telegram:anna'"]),
         ('[access]\nguests = ["telegram:@anna"]', ["access.guests", "numeric Telegram ids"]),
+        ('[access.people]\nanna = ["telegram:@anna"]', ["access.people = {...}", "numeric Telegram ids"]),
+        ('[access.people]\nanna = ["7"]', ["access.people", 'ids such as "telegram:1"', "'7' in anna"]),
+        (
+            '[access.people]\nanna = ["telegram:*"]',
+            ["access.people", "'telegram:*' in anna is a whole channel"],
+        ),
+        (
+            '[access.people]\nanna = ["discord:1234/@5678"]',
+            ["access.people", "'discord:1234/@5678' in anna is a role or a channel"],
+        ),
+        ('[access.people]\nanna = ["telegram:-100"]', ["access.people", "'telegram:-100' is a group"]),
+        (
+            '[access.people]\nanna = ["telegram:1"]\nben = ["discord:2", "Telegram:1"]',
+            ["access.people", "'telegram:1' is in anna and in ben: remove it from one of them"],
+        ),
+        (
+            '[access.people]\nanna = ["terminal:anna"]',
+            ["access.people", "'terminal:anna' in anna", 'in the terminal you are "terminal:owner"'],
+        ),
+        ('[access.people]\n" " = ["telegram:1"]', ["access.people", "names on one line"]),
+        ('[access.people]\nanna = "telegram:1"', ['access.people.anna = "telegram:1"', "a list of text"]),
+        ("[access.people]\nanna = [1]", ["access.people.anna[0] = 1 is", "text in quotes"]),
+        ('[access]\npeople = ["telegram:1"]', ["access.people = [...]", "a table"]),
         # wrong types
         (
             '[server]\nport = "8321"',
@@ -730,6 +764,11 @@ def test_a_mistake_in_the_file_is_named_with_what_is_allowed(text: str, expected
             "COMMONPLACE_MODELS__CHAIN",
             "a/b",
             ["COMMONPLACE_MODELS__CHAIN must be JSON", "models.chain", '["a", "b"]'],
+        ),
+        (
+            "COMMONPLACE_ACCESS__PEOPLE__ANNA",
+            "telegram:1",
+            ["COMMONPLACE_ACCESS__PEOPLE__ANNA must be JSON", "access.people.anna"],
         ),
         ("COMMONPLACE_MODELS__CHAIN", '{"a": 1}', ["COMMONPLACE_MODELS__CHAIN must be JSON"]),
         ("COMMONPLACE_MODELS__CHAIN", "[" * 100_000, ["COMMONPLACE_MODELS__CHAIN must be JSON"]),

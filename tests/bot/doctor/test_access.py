@@ -40,6 +40,8 @@ def test_with_an_owner_all_is_well() -> None:
 def test_entries_that_match_nobody_are_told(entry: str, fault: str) -> None:
     found = explain_no_match(entry, key="owners", channels=about(telegram={"token": "123456:abc"}).channels)
     assert (fault in found) if fault else not found
+    named = explain_no_match(entry, key="people", channels=about(telegram={"token": "123456:abc"}).channels)
+    assert named == ("" if entry == "terminal:owner" else found.partition(": use your own id")[0])
 
 
 @table_test(

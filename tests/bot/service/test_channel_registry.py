@@ -10,7 +10,8 @@ from bot.access import Standing
 from bot.config.settings import Settings
 from bot.doctor.run import run_checks
 from bot.log.known_secrets import collect_secrets
-from bot.messages import PersonId
+from bot.messages import ChatId, PersonId
+from bot.searchable_chats import searchable_chats
 from bot.service.channels import open_channels
 from bot.service.open_assistant import open_assistant
 from bot.service.startup import check_channels
@@ -49,6 +50,9 @@ async def test_a_third_channel_is_opened_and_answers(settings: Settings) -> None
         (reply,) = parrot.replies().values()
         assert "/remember" in reply
         assert assistant.services.channels.health()["parrot"].state == "up"
+        polly = PersonId("parrot", "polly")
+        own = await searchable_chats(assistant.services, polly, ChatId("parrot", "polly"))
+        assert own == {"parrot:polly", "imported:parrot:polly"}
         await assistant.close(0)
 
 

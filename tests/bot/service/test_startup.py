@@ -66,3 +66,11 @@ def test_who_is_of_no_channel_is_told_when_the_service_starts(key: str) -> None:
         check_channels(Settings.model_validate({"access": {key: ["telegram:1", "telegramm:5"]}}))
     assert "terminal" not in str(told.value)
     check_channels(Settings.model_validate({"access": {key: ["Telegram:1", "DISCORD:2", "terminal:owner"]}}))
+
+
+def test_a_person_of_no_channel_is_told_when_the_service_starts() -> None:
+    people = {"anna": ["telegram:1", "telegramm:5"]}
+    with pytest.raises(CannotStart, match=r"access\.people has 'telegramm:5', .* telegram and discord"):
+        check_channels(Settings.model_validate({"access": {"people": people}}))
+    people = {"anna": ["Telegram:1", "terminal:owner"]}
+    check_channels(Settings.model_validate({"access": {"people": people}}))

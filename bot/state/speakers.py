@@ -1,0 +1,50 @@
+"""state.db: who wrote in which chat, by the stored messages themselves."""
+
+import json
+from collections.abc import Iterable
+
+import apsw
+
+SPEAKER = "CASE WHEN json_valid(payload) THEN json_extract(payload, '$.by') END"
+"""The speaker of a stored message. Queries must use this very text, or SQLite does not use the index on it.
+
+Not with `->>`: programs with an SQLite from before 2022 could not even open a file whose schema has that operator.
+"""
+
+
+def m023_speakers(db: apsw.Connection) -> None:
+    """Indexes on the speakers of messages, and on the chats of conversations.
+
+    An index instead of a table of (chat, person): SQLite keeps it right when messages are added, forgotten or moved to
+    another chat. Messages without a speaker, such as those of early versions, are nobody's.
+    """
+    db.execute(
+        f"""
+        CREATE INDEX speakers ON entries (({SPEAKER}), conversation) WHERE kind = 'user';
+        CREATE INDEX conversations_by_chat ON conversations (chat);
+        """
+    )
+
+
+def read_rooms_with_memory(db: apsw.Connection, people: Iterable[str]) -> frozenset[str]:
+    """Return the rooms with the memory on in which any of these people (`channel:id`) wrote."""
+    # CROSS JOIN: look each conversation of a room up, instead of reading all messages of a person for each room.
+    rows = db.execute(
+        "SELECT chat FROM rooms WHERE memory AND EXISTS (SELECT 1 FROM conversations "  # noqa: S608
+        "CROSS JOIN entries ON entries.conversation = conversations.id WHERE conversations.chat = rooms.chat "
+        f"AND entries.kind = 'user' AND {SPEAKER} IN (SELECT value FROM json_each(?)))",
+        (json.dumps(list(people)),),
+    )
+    return frozenset(str(chat) for (chat,) in rows)
+
+
+def has_conversation(db: apsw.Connection, chat: str) -> bool:
+    """Return whether anything was said in a chat."""
+    return bool(db.execute("SELECT EXISTS (SELECT 1 FROM conversations WHERE chat = ?)", (chat,)).get)
+
+
+def read_chats_beginning(db: apsw.Connection, prefix: str) -> frozenset[str]:
+    """Return the chats with conversations whose ids begin with a prefix of ASCII characters."""
+    after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+    rows = db.execute("SELECT DISTINCT chat FROM conversations WHERE chat >= ? AND chat < ?", (prefix, after))
+    return frozenset(str(chat) for (chat,) in rows)
