@@ -15,7 +15,7 @@ from memory.errors import IndexCorrupted, IndexUnavailable
 from memory.index.location import BackendChoice, IndexLocation
 from memory.index.protocol import Index
 from memory.listing import Problem
-from memory.notes import Notes
+from memory.note_source import NoteSource
 from memory.progress import JobName, ReportProgress, RunningJobs
 from memory.settings import ChunkSettings
 from memory.sync import SyncReport, rebuild_index, sync_index
@@ -49,7 +49,7 @@ class SyncedIndex:
 
     def __init__(
         self,
-        notes: Notes,
+        notes: NoteSource,
         location: IndexLocation,
         *,
         chunk: ChunkSettings,
