@@ -73,11 +73,11 @@ class IndexFileLocation:
     words = f"{_FTS_DESCRIPTION} (FTS5)"
     problem = ""
 
-    def __init__(self, private: Path, *, fingerprint: str) -> None:
-        """Store the location. `private` is the workspace's folder for such files."""
-        self.file = private / "index.db"
+    def __init__(self, private: Path, *, fingerprint: str, name: str = "index.db") -> None:
+        """Store the location. `private` is the workspace's folder for such files, `name` the file's name in it."""
+        self.file = private / name
         self._fingerprint = fingerprint
-        self.shown = f"{private.name}/index.db"
+        self.shown = f"{private.name}/{name}"
 
     def open(self) -> Index:
         """See `IndexLocation.open`."""
