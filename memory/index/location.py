@@ -1,5 +1,6 @@
 """The location of the index: a file in the workspace, or a server that instances share."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -65,6 +66,16 @@ class IndexLocation(Protocol):
     def news(self) -> "ChangeNotifications | None":
         """Return notifications of other instances' changes; None if they are not needed."""
         ...
+
+
+def redact_server_address(text: str, location: IndexLocation) -> str:
+    """Return `text` without the index server's address, which must not appear in a chat.
+
+    The server's own message, in parentheses after it, is removed too, since it may name the host.
+    """
+    if location.file or location.shown not in text:
+        return text
+    return re.sub(r" \(.*\)", "", text.replace(location.shown, "the index server"))
 
 
 class IndexFileLocation:
