@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from memory.index import sqlite_vectors
 from memory.index.postgres.binary_quantization import open_vector_searcher
 from memory.index.postgres.index import PostgresIndex
 from memory.index.proposals import ProposalLimits
@@ -188,6 +189,7 @@ def test_it_finds_what_an_index_of_the_folders_alone_finds(
     new_index: Opens, limits: ProposalLimits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_limits(limits, monkeypatch)
+    monkeypatch.setattr(sqlite_vectors, "FEW_TEXTS", limits.exact_hits)
     choose = random.Random(7)
     notes = make_notes(choose, each=6)
     whole = new_index()
@@ -197,6 +199,17 @@ def test_it_finds_what_an_index_of_the_folders_alone_finds(
         write(alone, notes, folders)
         found = assert_alike(whole, alone, folders, choose, queries=6)
         assert bool(found) == any(is_within(each.path, folders) for each in notes)
+
+
+def test_all_folders_by_their_names_are_the_same_as_everything(new_index: Opens) -> None:
+    choose = random.Random(10)
+    index = new_index()
+    write(index, make_notes(choose, each=6), FOLDERS)
+    assert assert_alike(index, index, FOLDERS, choose, queries=20)
+    write(index, [make_note("root.md", "- same")])
+    assert "root.md" not in {
+        run.path for run in index.candidates([Term(("same",))], limit=999, within=FOLDERS).runs
+    }
 
 
 def test_it_still_does_after_edits_and_deletions(new_index: Opens) -> None:
