@@ -245,6 +245,35 @@ def test_a_text_that_is_also_elsewhere_is_found_here_alone(new_index: Opens) -> 
         assert (found.chunks, found.frequencies[terms[0]]) == (1, 1)
 
 
+def test_it_still_does_after_a_rebuild_a_purge_and_a_reset(new_index: Opens) -> None:
+    index = new_index()
+    terms, _ = read_query("passport", TODAY)
+
+    def paths(within: Collection[str]) -> list[str]:
+        found = index.candidates(terms, limit=9, vector_query=alike("passport"), within=within)
+        assert found.chunks == len(found.runs)
+        return [run.path for run in found.runs]
+
+    write(index, [make_note(f"{folder}/1.md", "- passport") for folder in "abc"])
+    assert paths(["b"]) == ["b/1.md"]
+    with closing(index.shadow()) as shadow:
+        notes = [make_note(f"{folder}/2.md", "- passport of somebody") for folder in "cba"]
+        shadow.claim([each.path for each in notes])
+        shadow.write_batch(notes)
+        assert paths(["b"]) == ["b/1.md"]
+        shadow.promote()
+    assert paths(["b"]) == ["b/2.md"]
+    embed(index)
+    assert paths(["b"]) == ["b/2.md"]
+    index.purge()
+    assert paths(["b"]) == ["b/2.md"]
+    index.reset()
+    assert paths(["b"]) == []
+    write(index, [make_note("b/3.md", "- passport")])
+    assert paths(["b"]) == ["b/3.md"]
+    assert paths(["a"]) == []
+
+
 def test_a_search_that_fails_does_not_spoil_the_next(new_index: Opens) -> None:
     index = new_index()
     write(
