@@ -1,7 +1,10 @@
 """Vectors in the index file, stored once for each text and model, however many notes contain the text."""
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from datetime import date
+from itertools import islice
 
 import apsw
 
@@ -13,8 +16,13 @@ from memory.index.passage_spans import PassageSpan, parse_day
 from memory.index.protocol import UnembeddedText, VectorCounts, VectorQuery
 from memory.index.similarity import TextLocation, compute_similarities, most_similar_spans
 from memory.index.sqlite_schema import POSITIONS, SqliteTables, check_bytes, check_integer, check_text
+from memory.index.sqlite_scope import SqliteScope
 from memory.index.vector_search.protocol import VectorSearcher
+from memory.index.vector_search.rows import read_vectors
 from memory.ranking.candidates import Similarity
+
+FEW_TEXTS = 10_000
+"""So many texts or fewer are looked up one by one; more are met soon enough in a walk over all texts."""
 
 
 def find_model(db: apsw.Connection, model: ModelId) -> int | None:
@@ -215,15 +223,30 @@ def _longest_unused(db: apsw.Connection, unwanted: Mapping[int, int], *, limit: 
     return [(vector,) for vector in sorted(unused, key=lambda vector: (unused[vector], vector))[:limit]]
 
 
-def read_mean_vector(db: apsw.Connection, model_id: int) -> MeanVector | None:
-    """Return the mean of the vectors in use, from a sample that depends on the texts alone."""
-    sample = db.execute(
-        "SELECT embedding FROM texts CROSS JOIN vectors ON vectors.model = ? AND vectors.text = texts.id"
-        " WHERE uses > 0 ORDER BY digest LIMIT ?",
-        (model_id, SAMPLE),
-    )
-    vectors = [check_bytes(row[0]) for row in sample]
-    return mean_vector(vectors)
+def read_mean_vector(
+    db: apsw.Connection, model_id: int, *, size: int, among: Sequence[int] | None = None
+) -> MeanVector | None:
+    """Return the mean of the vectors in use, of `size` bytes each, or of those of the texts `among`.
+
+    It is computed from a sample that depends on the texts alone: the first ones by digest.
+    """
+    if among is not None and len(among) <= FEW_TEXTS:
+        rows = db.execute(
+            "SELECT texts.id FROM json_each(?2) CROSS JOIN texts ON texts.id = value"
+            " CROSS JOIN vectors ON vectors.model = ?1 AND vectors.text = texts.id WHERE uses > 0 ORDER BY digest",
+            (model_id, json.dumps(among)),
+        )
+    else:
+        rows = db.execute(
+            "SELECT texts.id FROM texts CROSS JOIN vectors ON vectors.model = ? AND vectors.text = texts.id"
+            " WHERE uses > 0 ORDER BY digest",
+            (model_id,),
+        )
+    chosen = None if among is None else frozenset(among)
+    with closing(rows):
+        in_use = (check_integer(text_id) for (text_id,) in rows if chosen is None or text_id in chosen)
+        sample = list(islice(in_use, SAMPLE))
+    return mean_vector([vector for _, vector in read_vectors(db, model_id, sample, size=size)])
 
 
 def read_similarities(
@@ -254,11 +277,18 @@ def most_similar_segments(
     *,
     version: str,
     today: date,
+    scope: SqliteScope | None = None,
 ) -> list[PassageSpan]:
-    """Return the ranges of the segments most similar to the query, best first; ties by age, path and position."""
+    """Return the ranges of the segments most similar to the query, best first; ties by age, path and position.
+
+    With `scope`, only segments in its folders.
+    """
+    among = scope.texts(tables) if scope else None
 
     def search(limit: int) -> list[tuple[int, float]]:
-        return searcher.search(tables.db, model_id, vector_query.vector, limit=limit, version=version)
+        return searcher.search(
+            tables.db, model_id, vector_query.vector, limit=limit, version=version, among=among
+        )
 
     def standing(texts: Collection[int]) -> Iterable[TextLocation]:
         for text_id in texts:
@@ -267,6 +297,8 @@ def most_similar_segments(
                 " CROSS JOIN notes@ ON notes@.id = segments@.id >> 24 WHERE text = ?",
                 (text_id,),
             ):
+                if scope and not scope.folders.contains(check_text(path)):
+                    continue
                 note, first = divmod(check_integer(segment), POSITIONS)
                 place = (note, first, check_integer(last))
                 yield TextLocation(text_id, check_text(path), place, parse_day(day), check_integer(mtime_ns))
