@@ -25,6 +25,7 @@ from bot.state import (
     documents,
     flushes,
     forgetting,
+    imports,
     inbox,
     model_history,
     models,
@@ -434,6 +435,7 @@ MIGRATIONS = (
     access.m019_cleared,
     reminders.m020_moments,
     inbox.m021_notice_attempts,
+    imports.m022_imports,
 )
 
 
