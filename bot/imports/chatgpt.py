@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from bot.imports.conversation import (
     ImportedConversation,
@@ -21,8 +21,7 @@ from bot.imports.conversation import (
 )
 from bot.imports.json_items import JsonItem
 
-_ROLES = {"user", "assistant"}
-_CHANNELS_SHOWN = {None, "", "final"}
+_ROLES: Mapping[str, Literal["user", "assistant"]] = {"user": "user", "assistant": "assistant"}
 _REFERENCE = re.compile(r"\ue200([^\ue200\ue201]*)\ue201")
 _OLD_REFERENCE = re.compile(r"【\d+(?::\d+)?†[^】]{0,200}】")
 _PICTURE = "picture"
@@ -88,12 +87,12 @@ def _read_message(key: str, message: Any) -> ImportedMessage | None:
     if not isinstance(message, dict):
         return None
     author, content, metadata = (_map_of(message.get(name)) for name in ("author", "content", "metadata"))
-    role = author.get("role")
+    role = _ROLES.get(text_of(author.get("role")))
     if (
-        role not in _ROLES
+        role is None
         or message.get("weight") == 0
-        or message.get("recipient") not in {None, "", "all"}
-        or message.get("channel") not in _CHANNELS_SHOWN
+        or message.get("recipient") not in (None, "", "all")
+        or message.get("channel") not in (None, "", "final")
         or metadata.get("is_visually_hidden_from_conversation")
         or metadata.get("is_user_system_message")
     ):
@@ -111,7 +110,7 @@ def _read_content(content: Mapping[str, Any]) -> tuple[str, int]:
     if kind == "code":  # addressed to a person, since calls are left out before
         return shorten(text_of(content.get("text")).strip()), 0
     parts = content.get("parts")
-    if kind not in {"text", "multimodal_text"} or not isinstance(parts, list):
+    if kind not in ("text", "multimodal_text") or not isinstance(parts, list):
         return "", 0
     texts, pictures = list[str](), 0
     for part in parts:

@@ -19,7 +19,7 @@ from bot.imports.conversation import (
 )
 from bot.imports.json_items import JsonItem
 
-_ROLES: Mapping[object, Literal["user", "assistant"]] = {
+_ROLES: Mapping[str, Literal["user", "assistant"]] = {
     "human": "user",
     "user": "user",
     "assistant": "assistant",
@@ -37,7 +37,7 @@ class Claude:
 
     def keep_part(self, key: str, part: Any) -> tuple[Any, int] | None:
         """Return a message, if anything was said in it."""
-        role = _ROLES.get(part.get("sender")) if isinstance(part, dict) else None
+        role = _ROLES.get(text_of(part.get("sender"))) if isinstance(part, dict) else None
         if role is None:
             return None
         text, files = _read_text(part), tuple(_read_files(part))

@@ -3,7 +3,7 @@
 import codecs
 import re
 from collections.abc import Callable
-from typing import BinaryIO
+from typing import Protocol
 
 from bot.imports.errors import ImportFault
 
@@ -27,11 +27,19 @@ _HALF_LENGTH = 6
 _LONGEST_ESCAPE = 12
 
 
+class Readable(Protocol):
+    """A file that is open for reading."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next bytes; b"" at the end."""
+        ...
+
+
 class JsonBytes:
     """A file with JSON, as the parser reads it. `read` raises ImportFault and OSError."""
 
     def __init__(
-        self, file: BinaryIO, *, name: str, report: Callable[[int], None] = lambda size: None
+        self, file: Readable, *, name: str, report: Callable[[int], None] = lambda size: None
     ) -> None:
         """`report` gets the size of each piece as it is read."""
         self._file = file

@@ -213,6 +213,14 @@ def find_new_messages(db: apsw.Connection, number: int, wanted: NewConversation)
     return [each for each in wanted.messages if each.key not in known]
 
 
+def count_new(db: apsw.Connection, run: ImportRun, wanted: NewConversation) -> Added:
+    """Return what `add_conversation` would add; changes nothing."""
+    number = find_conversation(db, run.chat, wanted)
+    if number is None:
+        return Added(created=True, messages=len(wanted.messages))
+    return Added(created=False, messages=len(find_new_messages(db, number, wanted)))
+
+
 def add_conversation(db: apsw.Connection, run: ImportRun, wanted: NewConversation) -> Added:
     """Store a conversation, or what is new of it."""
     number = find_conversation(db, run.chat, wanted)
