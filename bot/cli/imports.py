@@ -23,7 +23,7 @@ from bot.imports.formats import NOTE_FORMATS, show_name
 from bot.imports.layouts import LAYOUTS, is_openclaw
 from bot.imports.lock import hold_import_lock
 from bot.imports.note_files import NoteFiles, open_note_files
-from bot.imports.notes import NoteImporter, NoteReport
+from bot.imports.notes import NoteImporter, NoteImportReport
 from bot.imports.owner import chat_of, find_owner
 from bot.imports.undo import UndoReport, begin_undo, end_undo, undo_conversations, undo_notes
 from bot.index_server import index_server
@@ -184,7 +184,7 @@ async def _import_notes(options: argparse.Namespace, settings: Settings, path: P
     name = options.format
     if name == "auto":
         name = "openclaw" if is_openclaw(found.paths) else "markdown"
-    report = NoteReport()
+    report = NoteImportReport()
     async with AsyncExitStack() as stack:
         state = await stack.enter_async_context(_open_state(settings, make=not options.dry_run))
         memory = await stack.enter_async_context(_open_memory(settings))
@@ -207,7 +207,7 @@ def _check_elsewhere(path: Path, settings: Settings) -> None:
 
 
 def _note_lines(
-    report: NoteReport, name: str, run: int | None, settings: Settings, *, dry: bool
+    report: NoteImportReport, name: str, run: int | None, settings: Settings, *, dry: bool
 ) -> Iterator[str]:
     yield f"{show_name(name)}: {_count(report.files, 'file')}{_days(report.first_day, report.last_day)}."
     did = "Would write" if dry else "Wrote"
@@ -223,7 +223,7 @@ def _note_lines(
     yield from _closing_lines(run, dry=dry)
 
 
-def _notes_json(report: NoteReport, name: str, run: int | None, settings: Settings) -> dict[str, Any]:
+def _notes_json(report: NoteImportReport, name: str, run: int | None, settings: Settings) -> dict[str, Any]:
     return {
         "run": run,
         "formats": [name],

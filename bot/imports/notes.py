@@ -35,7 +35,7 @@ CORE_TITLE = "Memory"
 
 
 @dataclass(slots=True)
-class NoteReport:
+class NoteImportReport:
     """What an import of notes has found and done, or would do."""
 
     files: int = 0
@@ -65,7 +65,7 @@ class NoteReport:
 class NoteImporter:
     """Imports the files of one run. Methods raise MemoryFault and StateFault."""
 
-    def __init__(self, memory: Memory, state: State | None, run: ImportRun, report: NoteReport) -> None:
+    def __init__(self, memory: Memory, state: State | None, run: ImportRun, report: NoteImportReport) -> None:
         """Without a state.db, nothing is known and only a dry run is possible."""
         self._memory = memory
         self._state = state
