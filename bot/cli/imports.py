@@ -111,7 +111,7 @@ async def _import_conversations(
                 dry=options.dry_run,
                 progress=progress,
             )
-        is_kept = await _end(state, run, dry=options.dry_run)
+        is_kept = await _end(state, run, format_=" ".join(sorted(report.formats)), dry=options.dry_run)
     number = run.run if is_kept else None
     if options.json:
         _print_json(_conversations_json(report, person, number, settings))
@@ -191,7 +191,7 @@ async def _import_notes(options: argparse.Namespace, settings: Settings, path: P
         run = await _begin(state, "", options, path, format_=name)
         async with show_progress(report.describe):
             await NoteImporter(memory, state, run, report).bring(files, LAYOUTS[name], dry=options.dry_run)
-        is_kept = await _end(state, run, dry=options.dry_run)
+        is_kept = await _end(state, run, format_=name, dry=options.dry_run)
     number = run.run if is_kept else None
     if options.json:
         _print_json(_notes_json(report, name, number, settings))
@@ -353,11 +353,11 @@ async def _begin(
     )
 
 
-async def _end(state: State | None, run: ImportRun, *, dry: bool) -> bool:
+async def _end(state: State | None, run: ImportRun, *, format_: str, dry: bool) -> bool:
     if dry or state is None:
         return False
     at = state.at()
-    return await state.change(lambda db: imports.end_run(db, run.run, at=at))
+    return await state.change(lambda db: imports.end_run(db, run.run, at=at, format=format_))
 
 
 # -- printing ---------------------------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ class ChatGPT:
     name = "chatgpt"
     shown = "ChatGPT"
     large = "mapping"
+    part_fields = frozenset({"message", "parent", "children"})
 
     def keep_part(self, key: str, part: Any) -> tuple[Any, int] | None:
         """Return a node of the tree with its message, if that was shown."""

@@ -34,6 +34,7 @@ class Claude:
     name = "claude"
     shown = "Claude"
     large = "chat_messages"
+    part_fields = frozenset({"sender", "content", "text"})
 
     def keep_part(self, key: str, part: Any) -> tuple[Any, int] | None:
         """Return a message, if anything was said in it."""

@@ -61,6 +61,8 @@ class ConversationFormat(Protocol):
     """The assistant's name."""
     large: str
     """The field of a conversation with its messages, by which the format is recognised."""
+    part_fields: frozenset[str]
+    """Fields of the values in `large`; the first value has one of them."""
 
     def keep_part(self, key: str, part: Any) -> tuple[Any, int] | None:
         """Return what is needed of one value in `large`, and its length; None if nothing is."""

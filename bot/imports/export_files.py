@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bot.imports.errors import ImportFault
-from bot.imports.formats import LARGE
+from bot.imports.formats import PART_FIELDS
 from bot.imports.json_bytes import JsonBytes
 from bot.imports.zip_files import ZipFiles
 from memory import disk
@@ -50,19 +50,22 @@ def is_zip(path: Path) -> bool:
 
 
 def has_conversations(file: ExportFile) -> bool:
-    """Return whether the file begins with a conversation, or is a list that does."""
+    """Return whether the file begins with a conversation with messages, or is a list that does."""
     import ijson
 
-    depth = 0
+    depth, item_depth, large = 0, 0, ""
     try:
         with file.open() as opened:
             events = ijson.basic_parse(JsonBytes(_Beginning(opened), name=file.name))
             for event, value in events:
                 if event in {"start_map", "start_array"}:
                     depth += 1
+                    item_depth = item_depth or (1 if event == "start_map" else 2)
                 elif event in {"end_map", "end_array"}:
                     depth -= 1
-                elif event == "map_key" and depth <= 2 and value in LARGE:
+                elif event == "map_key" and depth == item_depth:
+                    large = value
+                elif event == "map_key" and depth == item_depth + 2 and value in PART_FIELDS.get(large, ()):
                     return True
     except (ijson.JSONError, UnicodeDecodeError, ImportFault):
         return False

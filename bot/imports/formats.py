@@ -13,6 +13,8 @@ FORMATS = ("auto", *(each.name for each in CONVERSATION_FORMATS), *NOTE_FORMATS)
 """The values of `--from`."""
 LARGE: Mapping[str, KeepPart] = {each.large: each.keep_part for each in CONVERSATION_FORMATS}
 
+PART_FIELDS: Mapping[str, frozenset[str]] = {each.large: each.part_fields for each in CONVERSATION_FORMATS}
+
 
 def find_format(item: JsonItem) -> ConversationFormat | None:
     """Return the format of a conversation by its fields; None if it is no conversation."""

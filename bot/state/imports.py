@@ -144,8 +144,8 @@ def m022_imports(db: apsw.Connection) -> None:
 
 def begin_run(db: apsw.Connection, *, chat: str, format: str, source: str, at: str) -> ImportRun:  # noqa: A002
     """Return the interrupted run of the same source, or a new one."""
-    rest = "FROM imports WHERE chat = ? AND format = ? AND source = ? AND state = 'running' ORDER BY run DESC"
-    if found := select_first(db, ImportRun, rest, chat, format, source):
+    rest = "FROM imports WHERE chat = ? AND source = ? AND state = 'running' ORDER BY run DESC"
+    if found := select_first(db, ImportRun, rest, chat, source):
         return found
     db.execute(
         "INSERT INTO imports (chat, format, source, state, started_at, ended_at) VALUES (?, ?, ?, 'running', ?, '')",
@@ -154,12 +154,17 @@ def begin_run(db: apsw.Connection, *, chat: str, format: str, source: str, at: s
     return ImportRun(db.last_insert_rowid(), chat, format, source, "running", at, "")
 
 
-def end_run(db: apsw.Connection, run: int, *, at: str) -> bool:
-    """Mark a run as done; delete it instead if it has brought nothing. Return whether it is kept."""
+def end_run(db: apsw.Connection, run: int, *, at: str, format: str = "") -> bool:  # noqa: A002
+    """Mark a run as done; delete it instead if it has brought nothing. Return whether it is kept.
+
+    `format`: what the source turned out to be.
+    """
     counts = count_run(db, run)
     if not (counts.messages or counts.notes):
         db.execute("DELETE FROM imports WHERE run = ?", (run,))
         return False
+    if format:
+        db.execute("UPDATE imports SET format = ? WHERE run = ?", (format, run))
     set_state(db, run, "done", at=at)
     return True
 

@@ -1,9 +1,7 @@
 """`commonplace import`, as people run it."""
 
 import json
-import os
 import signal
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +65,8 @@ def test_an_export_of_chatgpt_is_imported_listed_exported_and_undone(
     assert "Imported 0 new conversations for terminal:owner (0 messages); 3 were here already." in (
         commonplace.output_of("import", str(file))
     )
+    (known,) = json.loads(commonplace.output_of("import", "--list", "--json"))["imports"]
+    assert (known["run"], known["state"], known["format"]) == (1, "done", "chatgpt")
     listed = commonplace.output_of("import", "--list")
     assert "done" in listed
     assert "3 conversations, 6 messages, from" in listed
@@ -266,6 +266,48 @@ def test_names_that_differ_in_case_only_do_not_meet(commonplace: CommonplaceHere
     told = commonplace.output_of("import", str(folder))
     assert notes_of(commonplace) == {"A.md": "A.md\n", "imported/1/a.md": "a.md\n"}
     assert "  a.md: imported/1/a.md\n" in told
+
+
+@pytest.mark.thorough
+def test_ctrl_c_says_how_to_go_on_and_going_on_completes_it(tmp_path: Path) -> None:
+    commonplace = Commonplace(tmp_path)
+    file = write_chatgpt_zip(tmp_path / "export.zip", chats(8_000))
+    with commonplace.start("import", str(file)) as process:
+        listed: list[dict[str, Any]] = []
+        while not (listed and listed[0]["conversations"]):
+            listed = json.loads(commonplace.output_of("import", "--list", "--json"))["imports"]
+        assert "another import is running here" in commonplace.error_of("import", str(file))
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, "")
+    assert error == "commonplace: stopped; what is done so far stays. To go on, run the same command again\n"
+    assert "interrupted" in commonplace.output_of("import", "--list")
+    commonplace.output_of("import", str(file))
+    (run,) = json.loads(commonplace.output_of("import", "--list", "--json"))["imports"]
+    assert (run["run"], run["state"], run["conversations"]) == (1, "done", 8_000)
+
+
+@pytest.mark.thorough
+def test_a_service_may_run_beside_it(tmp_path: Path) -> None:
+    commonplace = Commonplace(tmp_path)
+    file = write_chatgpt_zip(tmp_path / "export.zip", chats(3_000))
+    commonplace.output_of("chat", "-m", "/remember The key is under the pot.")
+    with commonplace.start("import", str(file)) as process:
+        said = 0
+        while process.poll() is None:
+            assert "Noted" in commonplace.output_of("chat", "-m", f"/remember Thing {said} is in the attic.")
+            said += 1
+        assert process.returncode == 0
+        process.communicate()
+    assert said
+    assert "Took import 1 back (6,000 messages)" in commonplace.output_of("import", "--undo", "1")
+
+
+def test_a_restore_waits_for_it(commonplace: CommonplaceHere, tmp_path: Path) -> None:
+    (commonplace.memory.parent / ".commonplace").mkdir()
+    (commonplace.memory.parent / ".commonplace" / "restore.json").write_text("{}", "utf-8")
+    file = write_chatgpt_zip(tmp_path / "export.zip", chats(1))
+    assert "a restore of this workspace has not finished" in commonplace.error_of("import", str(file))
 
 
 def test_our_own_notes_are_not_imported(commonplace: CommonplaceHere, tmp_path: Path) -> None:

@@ -38,6 +38,29 @@ def test_conversations_are_found_by_their_content_whatever_the_name(tmp_path: Pa
     assert names(tmp_path / "conversations.json") == []
 
 
+@pytest.mark.parametrize(
+    "document",
+    [
+        [],
+        {},
+        [{"mapping": {"a": "b"}}],
+        {"mapping": {"parent": 1}},
+        {"chat_messages": ["sender"]},
+        {"x": {"mapping": {"a": {"parent": 1}}}},
+        [[[{"sender": 1}]]],
+        "mapping",
+    ],
+)
+def test_a_file_that_only_has_such_a_word_is_no_export(tmp_path: Path, document: object) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(document), "utf-8")
+    assert names(tmp_path / "a.json") == []
+
+
+def test_a_single_conversation_is_an_export(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(CHAT), "utf-8")
+    assert names(tmp_path / "a.json") == ["a.json"]
+
+
 def test_archives_are_read_as_they_come(tmp_path: Path) -> None:
     assert names(write_chatgpt_zip(tmp_path / "a.zip", [CHAT])) == ["a.zip/conversations.json"]
     claude = write_claude_zip(tmp_path / "b", [claude_conversation("u1", [("human", "Hi")])])

@@ -50,12 +50,12 @@ def test_nothing_comes_twice_and_no_line_is_lost(existing: str, incoming: str) -
 def test_added_lines_are_found_again() -> None:
     block = "- one\n\n- two"
     digests = hash_lines(block)
-    assert find_lines(f"- zero\n{block}\n- three", digests) == ({1, 2, 3}, 0)
-    assert find_lines(f"{block}\n- zero\n{block}", digests) == ({4, 5, 6}, 0)
-    assert find_lines("- one\n- 2\n- zero", digests) == ({0}, 1)
+    assert find_lines(f"- zero\n{block}\n- three", digests) == (frozenset({1, 2, 3}), 0)
+    assert find_lines(f"{block}\n- zero\n{block}", digests) == (frozenset({4, 5, 6}), 0)
+    assert find_lines("- one\n- 2\n- zero", digests) == (frozenset({0}), 1)
     assert find_lines("- zero", digests) == (frozenset(), 2)
 
 
 def test_of_changed_lines_the_heading_stays() -> None:
     digests = hash_lines("## A\n\n- one\n- two")
-    assert find_lines("## A\n\n- one\n- changed", digests) == ({2}, 1)
+    assert find_lines("## A\n\n- one\n- changed", digests) == (frozenset({2}), 1)
