@@ -20,7 +20,7 @@ from bot.imports.conversation import (
 )
 from bot.imports.errors import ImportFault
 from bot.imports.export_files import ExportFile
-from bot.imports.formats import LARGE, find_format, show_name
+from bot.imports.formats import find_format, kept_parts, show_name
 from bot.imports.json_bytes import JsonBytes
 from bot.imports.json_items import read_items
 from bot.messages import PersonId
@@ -222,7 +222,7 @@ def _read_conversations(
 ) -> Iterator[tuple[ConversationFormat, ImportedConversation, str]]:
     with file.open() as opened:
         stream = JsonBytes(opened, name=file.name, report=progress.count)
-        for item in read_items(stream, name=file.name, large=LARGE):
+        for item in read_items(stream, name=file.name, large=kept_parts()):
             if found := find_format(item):
                 yield found, found.read(item), item.problem
             else:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bot.imports.errors import ImportFault
-from bot.imports.formats import PART_FIELDS
+from bot.imports.formats import part_fields
 from bot.imports.json_bytes import JsonBytes
 from bot.imports.zip_files import ZipFiles
 from memory import disk
@@ -53,6 +53,7 @@ def has_conversations(file: ExportFile) -> bool:
     """Return whether the file begins with a conversation with messages, or is a list that does."""
     import ijson
 
+    known = part_fields()
     depth, item_depth, large = 0, 0, ""
     try:
         with file.open() as opened:
@@ -65,7 +66,7 @@ def has_conversations(file: ExportFile) -> bool:
                     depth -= 1
                 elif event == "map_key" and depth == item_depth:
                     large = value
-                elif event == "map_key" and depth == item_depth + 2 and value in PART_FIELDS.get(large, ()):
+                elif event == "map_key" and depth == item_depth + 2 and value in known.get(large, ()):
                     return True
     except (ijson.JSONError, UnicodeDecodeError, ImportFault):
         return False

@@ -1,7 +1,5 @@
 """The formats of conversations; one row each."""
 
-from collections.abc import Mapping
-
 from bot.imports.chatgpt import ChatGPT
 from bot.imports.claude import Claude
 from bot.imports.conversation import ConversationFormat
@@ -11,9 +9,16 @@ CONVERSATION_FORMATS: tuple[ConversationFormat, ...] = (ChatGPT(), Claude())
 NOTE_FORMATS = ("openclaw", "markdown")
 FORMATS = ("auto", *(each.name for each in CONVERSATION_FORMATS), *NOTE_FORMATS)
 """The values of `--from`."""
-LARGE: Mapping[str, KeepPart] = {each.large: each.keep_part for each in CONVERSATION_FORMATS}
 
-PART_FIELDS: Mapping[str, frozenset[str]] = {each.large: each.part_fields for each in CONVERSATION_FORMATS}
+
+def kept_parts() -> dict[str, KeepPart]:
+    """Return what is kept of the parts of each format's large field, by the field."""
+    return {each.large: each.keep_part for each in CONVERSATION_FORMATS}
+
+
+def part_fields() -> dict[str, frozenset[str]]:
+    """Return the fields by which the first part of each format's large field is recognised."""
+    return {each.large: each.part_fields for each in CONVERSATION_FORMATS}
 
 
 def find_format(item: JsonItem) -> ConversationFormat | None:

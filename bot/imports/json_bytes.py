@@ -7,7 +7,7 @@ from typing import Protocol
 
 from bot.imports.errors import ImportFault
 
-MAX_TEXT_BYTES = 32_000_000
+MAX_TEXT_BYTES = 32 * 1024 * 1024
 """Maximum size of a single text; the parser holds a text as a whole."""
 _READ_BYTES = 262_144
 _MARKS = (
@@ -69,7 +69,7 @@ class JsonBytes:
         self._without_quote = 0 if _QUOTE.search(text) else self._without_quote + len(text)
         if self._without_quote > MAX_TEXT_BYTES:
             raise ImportFault(
-                f"{self._name} contains a text of more than {MAX_TEXT_BYTES // 1_000_000} MB; "
+                f"{self._name} contains a text of more than {MAX_TEXT_BYTES >> 20} MiB; "
                 "no export has that, so it was read only up to there"
             )
 

@@ -16,7 +16,7 @@ from bot.imports.conversation import (
     message_keys,
     parse_moment,
 )
-from bot.imports.formats import LARGE, find_format
+from bot.imports.formats import find_format, kept_parts
 from bot.imports.json_bytes import JsonBytes
 from bot.imports.json_items import read_items
 from tests.fakes.assistant_exports import (
@@ -34,7 +34,7 @@ def read(document: object) -> list[ImportedConversation]:
     stream = JsonBytes(io.BytesIO(json.dumps(document).encode()), name="it")
     return [
         found.read(item)
-        for item in read_items(stream, name="it", large=LARGE)
+        for item in read_items(stream, name="it", large=kept_parts())
         if (found := find_format(item))
     ]
 

@@ -115,9 +115,9 @@ def test_too_many_parts_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_endless_text_ends_the_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_bytes, "MAX_TEXT_BYTES", 1_000_000)
+    monkeypatch.setattr(json_bytes, "MAX_TEXT_BYTES", 1 << 20)
     endless = b'[{"a": 1}, {"a": "' + b"x" * 2_000_000
     found = items_of(endless)
     assert next(found).fields == {"a": 1}
-    with pytest.raises(ImportFault, match="a text of more than 1 MB"):
+    with pytest.raises(ImportFault, match="a text of more than 1 MiB"):
         list(found)
