@@ -171,6 +171,7 @@ class LockedNote:
     def delete_if(self, is_meant: Callable[[str], bool]) -> bool:
         """Delete the file if its text is the one that is meant, without keeping it in the trash; return whether it was.
 
+        Folders that it leaves empty are deleted too.
         Raises `NoteMissing`, `NoteUnwritable`.
         """
         self._check_shared_lock()
@@ -184,7 +185,15 @@ class LockedNote:
                 return False
             os.unlink(self._place.name, dir_fd=folder)
             disk.sync_folder(folder)
+        self._remove_empty_folders()
         return True
+
+    def _remove_empty_folders(self) -> None:
+        for depth in range(len(self._place.parts) - 1, 0, -1):
+            try:
+                Path(self._place.root, *self._place.parts[:depth]).rmdir()
+            except OSError:
+                return
 
     def _cut(self, cut: Callable[[DecodedNote], tuple[bytes, _Removed]]) -> _Removed:
         """Replace the content by what `cut` leaves of it, and return what it removes, unless that is nothing."""

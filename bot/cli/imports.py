@@ -5,6 +5,7 @@ import asyncio
 import gc
 import json
 import logging
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -72,7 +73,7 @@ def run_import_command(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _import(options: argparse.Namespace, settings: Settings) -> int:
-    path = options.path.absolute()
+    path = Path(os.path.realpath(options.path))
     with ExitStack() as stack:
         files: Sequence[ExportFile] = ()
         if options.format not in NOTE_FORMATS:

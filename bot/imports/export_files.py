@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -36,8 +36,13 @@ class ExportFile:
 def open_export(path: Path) -> Iterator[Sequence[ExportFile]]:
     """Yield the files with conversations, in the order of their names. Raises ImportFault."""
     with ExitStack() as stack:
+        files = list[ExportFile]()
         try:
-            files = [file for file in _find_candidates(path, stack) if has_conversations(file)]
+            for file in _find_candidates(path, stack):
+                # A folder of notes may contain anything.
+                with suppress(OSError) if path.is_dir() else nullcontext():
+                    if has_conversations(file):
+                        files.append(file)
         except OSError as error:
             raise ImportFault(f"{error.filename or path} can't be read: {disk.reason(error)}") from error
         yield sorted(files, key=lambda file: file.name)
@@ -91,8 +96,9 @@ def _find_candidates(path: Path, stack: ExitStack) -> Iterator[ExportFile]:
         for found in _walk(path, MAX_DEPTH):
             if found.suffix.lower() == ".json":
                 yield _plain_file(found, str(found.relative_to(path)))
-            elif found.suffix.lower() == ".zip" and is_zip(found):
-                yield from _zipped_files(found, stack)
+            elif found.suffix.lower() == ".zip":
+                with suppress(ImportFault, OSError):
+                    yield from _zipped_files(found, stack)
     elif is_zip(path):
         yield from _zipped_files(path, stack)
     else:
@@ -126,8 +132,11 @@ def _open_regular(path: Path) -> int:
 
 def _walk(folder: Path, depth: int) -> Iterator[Path]:
     """Yield the files of a folder and those below it; no links, nothing hidden."""
-    with os.scandir(folder) as entries:
-        found = sorted(entries, key=lambda entry: entry.name)
+    try:
+        with os.scandir(folder) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+    except PermissionError:
+        return
     for entry in found[:MAX_CANDIDATES]:
         if entry.name.startswith("."):
             continue

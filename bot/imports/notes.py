@@ -202,7 +202,8 @@ class NoteImporter:
 async def undo_note(memory: Memory, state: State, row: ImportedNote) -> str:
     """Take back what a run has written to a note; return what was left there and why, "" if nothing was.
 
-    What is done is stored first, so that a retry after a crash does not take anything twice.
+    What is done is stored first, so that a retry after a crash does not take anything twice. (Without `existing`, which
+    would take `memory/a.md` for `a.md` once the former is gone.)
     """
     try:
         split_note_path(row.path)  # it may have been forgotten
@@ -219,7 +220,7 @@ async def _undo_file(memory: Memory, state: State, row: ImportedNote) -> str:
     def is_as_written(text: str) -> bool:
         return hash_lines(text.strip("\n")) == row.lines
 
-    if await memory.hold(row.path, lambda note: note.delete_if(is_as_written), existing=True):
+    if await memory.hold(row.path, lambda note: note.delete_if(is_as_written)):
         return ""
     if is_day(row.path) or row.path == CORE_NOTE:  # others may have added lines of their own
         return await _undo_lines(memory, state, row)
@@ -229,7 +230,7 @@ async def _undo_file(memory: Memory, state: State, row: ImportedNote) -> str:
 async def _undo_lines(memory: Memory, state: State, row: ImportedNote) -> str:
     changed = 0
     for _ in range(TRIES):
-        text = await memory.hold(row.path, lambda note: note.text, existing=True)
+        text = await memory.hold(row.path, lambda note: note.text)
         numbers, missing = find_lines(text, row.lines)
         digest = _hash_text(text)
         before, after = row.undo.split() if row.undo else ("", "")
@@ -243,7 +244,7 @@ async def _undo_lines(memory: Memory, state: State, row: ImportedNote) -> str:
         row = replace(row, undo=f"{digest} {_hash_text(chr(10).join(rest))}")
         await state.change(partial(imports.save_note, note=row))
         choose = partial(_choose_lines, numbers=numbers, digest=digest)
-        await memory.hold(row.path, lambda note, choose=choose: note.remove_lines(choose), existing=True)  # type: ignore[misc]
+        await memory.hold(row.path, lambda note, choose=choose: note.remove_lines(choose))  # type: ignore[misc]
     if not changed:
         return ""
     return f"you've changed {changed} line{'s'[: changed != 1]} of it since; what is there of them stays"

@@ -1,6 +1,7 @@
 """`commonplace import`, as people run it."""
 
 import json
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,7 @@ def test_openclaws_memory_joins_the_notes_and_is_taken_back(
     assert notes_of(commonplace) == after
     assert "Took import 1 back (5 notes).\n" in commonplace.output_of("import", "--undo", "1")
     assert notes_of(commonplace) == before
+    assert sorted(path.name for path in commonplace.memory.iterdir()) == sorted(before)
 
 
 def test_what_a_person_has_edited_since_stays(commonplace: CommonplaceHere, tmp_path: Path) -> None:
@@ -317,6 +319,33 @@ def test_our_own_notes_are_not_imported(commonplace: CommonplaceHere, tmp_path: 
         assert "is where your notes are already" in commonplace.error_of(
             "import", str(folder), "--from", "markdown"
         )
+
+
+def test_an_export_may_be_named_by_a_link(commonplace: CommonplaceHere, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(write_chatgpt_zip(tmp_path / "export.zip", chats(1)))
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert "1 new conversation " in commonplace.output_of("import", "link")
+    commonplace.error_of("import", "loop")
+
+
+def test_words_are_forgotten_in_what_was_imported_and_do_not_come_back(
+    commonplace: CommonplaceHere, tmp_path: Path
+) -> None:
+    said = [("user", "My locker is number 4711."), ("assistant", "I'll remember.")]
+    export = tmp_path / "conversations.json"
+    export.write_text(json.dumps([chatgpt_conversation("c1", said, title="Locker 4711")]), "utf-8")
+    commonplace.output_of("import", str(export))
+    told = commonplace.output_of("chat", "-m", "/forget 4711")
+    code = re.search(r"/forget yes ([A-Z0-9]{4})", told)
+    assert code, told
+    commonplace.output_of("chat", "-m", f"/forget yes {code[1]}")
+    export.write_text(
+        json.dumps([chatgpt_conversation("c1", [*said, ("user", "Thanks.")], title="Locker 4711")]), "utf-8"
+    )
+    assert "(1 message)" in commonplace.output_of("import", str(export))
+    exported = commonplace.output_of("export", "--json") + commonplace.output_of("export")
+    assert "Thanks." in exported
+    assert "4711" not in exported
 
 
 def test_one_note_is_imported(commonplace: CommonplaceHere, tmp_path: Path) -> None:

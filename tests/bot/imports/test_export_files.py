@@ -90,6 +90,13 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     assert names(folder) == []
 
 
+def test_a_broken_archive_in_a_folder_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "attachment.zip").write_bytes(b"PK\x03\x04")
+    (tmp_path / "text.zip").write_bytes(b"no archive")
+    (tmp_path / "conversations.json").write_text(json.dumps([CHAT]), "utf-8")
+    assert names(tmp_path) == ["conversations.json"]
+
+
 def test_a_pipe_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ImportFault, match="a pipe"):
