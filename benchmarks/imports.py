@@ -102,7 +102,8 @@ def measure(report: Report, folder: Path, size: int) -> None:
         report.figure(
             f"a conversation of {nodes:,} messages: MB at most", cost.megabytes, limit=MAX_MEGABYTES
         )
-    huge.write_bytes(b'[{"mapping": {"n": "' + b"x" * 200_000_000)
+    first = json.dumps(chatgpt_conversation("c1", [("user", "Hello")])).encode()
+    huge.write_bytes(b"[" + first + b', {"mapping": {"n": "' + b"x" * 200_000_000)
     before = time.perf_counter()
     done = subprocess.run(
         [*command, str(huge)], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False
