@@ -149,8 +149,9 @@ class NoteImporter:
             path = next(free for free in self._names(path) if name_key(free) not in self._taken)
         else:
             path = begun.path
+        is_written = begun is not None and await self._says(path, block)
         self._taken.add(name_key(path))
-        if not dry:
+        if not (dry or is_written):
             assert self._writer
             assert self._state
             row = ImportedNote(self._run.run, source, note.digest, path, "file", hash_lines(block))

@@ -17,6 +17,8 @@ MAX_RATIO = 200
 """A file that is larger than this many times its size in the archive is refused; text reaches 30."""
 SMALL_BYTES = 1_000_000
 """Smaller files may have any ratio."""
+MANY_BYTES = 100_000_000
+"""The same for all files together."""
 _ENCRYPTED = 0x1
 _READABLE = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}
 _BROKEN = (zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError)
@@ -33,9 +35,19 @@ class ZipFiles:
             self._archive = zipfile.ZipFile(path)
         except _UNREADABLE as error:
             raise ImportFault(f"{path.name} is a damaged archive; download it again") from error
-        if len(self._archive.infolist()) > MAX_FILES:
+        if fault := self._find_fault():
             self._archive.close()
-            raise ImportFault(f"{path.name} contains more than {MAX_FILES:,} files; no export has that")
+            raise ImportFault(f"{path.name} {fault}")
+
+    def _find_fault(self) -> str:
+        files = self._archive.infolist()
+        if len(files) > MAX_FILES:
+            return f"contains more than {MAX_FILES:,} files; no export has that"
+        # All together, since files of an archive may share their bytes.
+        total = sum(each.file_size for each in files)
+        if total > MANY_BYTES and total > MAX_RATIO * self.path.stat().st_size:
+            return f"would unpack to more than {MAX_RATIO} times its size; no export does that"
+        return ""
 
     def close(self) -> None:
         """Close the archive."""

@@ -162,6 +162,13 @@ async def test_a_long_conversation_comes_in_parts_and_is_one(
     assert (await stored(state))[0][1][-1] == "last"
 
 
+def test_progress_is_one_line() -> None:
+    progress = ReadingProgress(total=1_000_000_000, done=250_000_000)
+    assert progress.describe() == "[#####               ]  25% of 1.0 GB, 0 conversations, 0 new messages"
+    assert "100%" in ReadingProgress(total=5, done=9).describe()
+    assert ReadingProgress().describe().startswith("[                    ]   0%")
+
+
 async def test_only_the_wanted_format_is_taken(state: State, tmp_path: Path) -> None:
     path = write(
         tmp_path / "a", [claude_conversation("u1", [("human", "x")]), chatgpt_conversation("c1", talk("y"))]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.imports import zip_files
 from bot.imports.errors import ImportFault
 from bot.imports.export_files import open_export
 from tests.fakes.assistant_exports import (
@@ -113,6 +114,13 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
     path = write_zip(tmp_path / "bomb.zip", {"conversations.json": bomb})
     assert path.stat().st_size < 100_000
     assert names(path) == []
+
+
+def test_files_that_share_their_bytes_are_a_bomb_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zip_files, "MANY_BYTES", 3_000_000)
+    path = write_zip(tmp_path / "a.zip", {f"{number}.json": b" " * 900_000 for number in range(5)})
+    with pytest.raises(ImportFault, match=r"a\.zip would unpack to more than 200 times its size"):
+        names(path)
 
 
 @pytest.mark.parametrize("change", ["encrypted", "link", "method", "cut", "names", "nothing"])

@@ -12,7 +12,7 @@ from bot.imports.layouts import NoteTarget, is_openclaw, place_markdown, place_o
 from bot.imports.note_files import FolderNotes
 from bot.imports.notes import NoteImporter, NoteImportReport
 from bot.imports.undo import UndoReport, undo_notes
-from bot.state import imports
+from bot.state import imports, note_effects
 from bot.state.database import State
 from bot.state.imports import ImportRun
 from memory.memory import Memory
@@ -166,6 +166,17 @@ async def test_what_the_assistant_wrote_since_stays_in_an_imported_log(tmp_path:
         log.write("- Ours.\n")
     assert (await take_back(tmp_path / "w")).kept == []
     assert notes_of(tmp_path / "w") == {"2026-03-03.md": "- Ours.\n"}
+
+
+async def test_going_on_long_after_writes_nothing_twice(tmp_path: Path) -> None:
+    """The record of the writes is deleted by then."""
+    source = write(tmp_path / "vault", SOURCE)
+    write(tmp_path / "w" / "memory", OWN)
+    await bring(tmp_path / "w", source)
+    async with opened(tmp_path / "w") as (_, state):
+        await state.change(partial(note_effects.prune, before="2999"))
+    await bring(tmp_path / "w", source)
+    assert notes_of(tmp_path / "w") == MERGED
 
 
 async def test_the_plan_of_a_note_is_stored_with_its_write(tmp_path: Path) -> None:
