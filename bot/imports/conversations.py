@@ -242,7 +242,7 @@ def _split(
         if key in seen:
             continue
         seen.add(key)
-        kind, payload = _encode(message, person)
+        kind, payload = _encode(message, person, name)
         new.append(NewMessage(key, kind, payload, format_timestamp(moment)))
         chars += len(payload)
         tokens += estimate_text_tokens(message.text)
@@ -269,10 +269,10 @@ def _make_part(
     return _Part(new, is_first, tokens)
 
 
-def _encode(message: ImportedMessage, person: PersonId) -> tuple[str, str]:
+def _encode(message: ImportedMessage, person: PersonId, name: str) -> tuple[str, str]:
     if message.role == "assistant":
         files = "".join(f"\n\n[{each.name}]" for each in message.files)
-        return encode_message(AssistantMessage(f"{message.text}{files}".strip(), (), ""))
+        return encode_message(AssistantMessage(f"{message.text}{files}".strip(), (), name))
     return encode_message(
         UserMessage(message.text, documents=tuple(map(_attach, message.files))), by=str(person)
     )

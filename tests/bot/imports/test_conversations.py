@@ -89,10 +89,11 @@ async def test_an_export_becomes_conversations_with_their_own_dates(state: State
     assert first[0].ended_at == "2026-03-03T01:07:40.000+00:00"
 
 
-async def test_the_speaker_is_the_person_who_imports(state: State, tmp_path: Path) -> None:
+async def test_it_is_stored_who_spoke(state: State, tmp_path: Path) -> None:
     await bring(state, write(tmp_path / "a", [chatgpt_conversation("c1", talk("key"))]))
     rows = await state.read(lambda db: read_entries(db, 1, 0))
     assert [json.loads(row.payload).get("by") for row in rows] == ["telegram:1", None]
+    assert [json.loads(row.payload).get("model") for row in rows] == [None, "chatgpt"]
 
 
 async def test_the_same_export_changes_nothing_and_a_later_one_adds_what_is_new(
