@@ -108,6 +108,39 @@ class OnceWriter:
             NoteDraft(path, format_block(block), title), _write_key(key, "append", path, block)
         )
 
+    async def append_missing(
+        self,
+        path: str,
+        find_missing: Callable[[str], str],
+        *,
+        key: str,
+        title: str,
+        record: Callable[["Connection", str], None],
+    ) -> WriteResult | None:
+        """Append what `find_missing` returns of the note's text; return None if that is nothing ("").
+
+        A retry with the same key appends what was missing the first time. `record` gets that, in the transaction that
+        stores it.
+        """
+        key = _write_key(key, "missing")
+        known = await self._state.read(lambda db: note_effects.find_effect(db, key))
+        if known is None:
+            missing = await self._memory.hold(path, lambda note: find_missing(note.text))
+            if not missing:
+                return None
+            block, at = format_block(missing), self._state.at()
+            intent = {"append": {"block": block, "title": title, "at": ""}}
+
+            def save(db: "Connection") -> Effect:
+                record(db, block)
+                return note_effects.save_plan(db, key, path, intent, at=at)
+
+            try:
+                known = await self._state.change(save)
+            except StateFault as fault:
+                raise _cannot_record(path, fault) from fault
+        return await self._write_once(known.path, known.intent, key, existing=False)
+
     async def write_document(self, path: str, block: str, *, key: str, title: str) -> WriteResult:
         """Write a new note below `# title`; if the name is taken, `…-2.md` and so on.
 

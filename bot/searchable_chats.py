@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from bot.access import TERMINAL, Standing
 from bot.messages import ChatId, PersonId
 from bot.state import access
+from bot.state.imports import IMPORTED
 from bot.state.speakers import read_chats_beginning, read_rooms_with_memory
 
 if TYPE_CHECKING:
@@ -13,9 +14,6 @@ if TYPE_CHECKING:
 
     from bot.config.channel import ChannelSettings
     from bot.services import Services
-
-IMPORTED = "imported"
-"""The channel of chats with a person's imported conversations: `imported:telegram:1`."""
 
 
 async def searchable_chats(

@@ -3,11 +3,11 @@
 import errno
 import os
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from memory import disk
 from memory.charset import DecodedNote, decode
@@ -22,6 +22,7 @@ from memory.note_edits import (
     insert_lines,
     make_correction,
     remove_blocks,
+    remove_lines,
     replace_passage,
 )
 from memory.note_file import (
@@ -51,6 +52,9 @@ _OLD_DRAFT_SECONDS = 3600.0
 _RENAME_ERRORS = {errno.EXDEV, errno.EBUSY, errno.EROFS, errno.EACCES, errno.EPERM}
 
 
+_Removed = TypeVar("_Removed", bound=Collection[object])
+
+
 class _EditMaker(Protocol):
     def __call__(self, note: DecodedNote, *, path: str) -> Edit: ...
 
@@ -77,6 +81,11 @@ class LockedNote:
     def is_empty(self) -> bool:
         """Return whether the note is missing or empty."""
         return not self._read_data()
+
+    @property
+    def text(self) -> str:
+        """The note's text with LF line ends; "" if it is missing."""
+        return decode(self._read_data()).text
 
     def before_append(self, block: str) -> BeforeAppend:
         """Return the state before `append`, from which a retry can see how far the first try came."""
@@ -145,19 +154,61 @@ class LockedNote:
         Raises `NoteMissing`, `NoteUnwritable`.
         """
         wanted = tuple(dict.fromkeys(blocks))
+        return self._cut(lambda note: remove_blocks(note, wanted, path=self.path))
+
+    def remove_lines(self, choose: Callable[[str], Collection[int]]) -> None:
+        """Delete the lines whose numbers (from 0) `choose` returns of the text, without keeping them in the trash.
+
+        Raises `NoteMissing`, `NoteUnwritable`.
+        """
+
+        def cut(note: DecodedNote) -> tuple[bytes, Collection[int]]:
+            chosen = choose(note.text)
+            return remove_lines(note, chosen, path=self.path), chosen
+
+        self._cut(cut)
+
+    def delete_if(self, is_meant: Callable[[str], bool]) -> bool:
+        """Delete the file if its text is the one that is meant, without keeping it in the trash; return whether it was.
+
+        Folders that it leaves empty are deleted too.
+        Raises `NoteMissing`, `NoteUnwritable`.
+        """
+        self._check_shared_lock()
+        with self._open_folder() as folder, self._open(folder, alone=True) as fd:
+            self._remove_drafts(folder)
+            found, data = read_one_version(fd, self.path)
+            if not is_meant(decode(data).text):
+                return False
+            self._check_shared_lock()
+            if not is_unchanged(found, self._place.name, folder=folder):
+                return False
+            os.unlink(self._place.name, dir_fd=folder)
+            disk.sync_folder(folder)
+        self._remove_empty_folders()
+        return True
+
+    def _remove_empty_folders(self) -> None:
+        for depth in range(len(self._place.parts) - 1, 0, -1):
+            try:
+                Path(self._place.root, *self._place.parts[:depth]).rmdir()
+            except OSError:
+                return
+
+    def _cut(self, cut: Callable[[DecodedNote], tuple[bytes, _Removed]]) -> _Removed:
+        """Replace the content by what `cut` leaves of it, and return what it removes, unless that is nothing."""
         for _ in range(TRIES):
             self._check_shared_lock()
             with self._open_folder() as folder, self._open(folder, alone=True) as fd:
                 self._remove_drafts(folder)
                 found, old = read_one_version(fd, self.path)
-                data, gone = remove_blocks(decode(old), wanted, path=self.path)
+                data, gone = cut(decode(old))
                 if not gone:
                     return gone
                 if self._replace_content(data, old=old, found=found, fd=fd, folder=folder, for_good=True):
                     if self._was_changed_meanwhile(found, fd, folder=folder):
                         late = decode(disk.read_all(fd, limit=NOTE_MAX_BYTES))
-                        rest, _ = remove_blocks(late, wanted, path=self.path)
-                        save_removed(self._trash, note=self.path, removed=rest)
+                        save_removed(self._trash, note=self.path, removed=cut(late)[0])
                     return gone
         raise NoteUnwritable(f"{self.path} keeps being written by another program; try again.")
 

@@ -2,7 +2,7 @@
 
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from memory.charset import DecodedNote, decode, normalize_newlines
@@ -302,10 +302,6 @@ def normalize_passages(old: str, new: str) -> tuple[str, str]:
 
 def remove_blocks(note: DecodedNote, blocks: Iterable[str], *, path: str) -> tuple[bytes, frozenset[str]]:
     """Return the note's bytes without these whole lines, and the blocks that were found. Raises `EditRefused`."""
-    if note.unit > 1 and not note.clean:
-        raise EditRefused(
-            f"{path} is damaged {note.codec.upper()} text; save it as UTF-8 in an editor first."
-        )
     text = note.text
     standing = {block: found for block in blocks if (found := find_block(text, block))}
     gone: set[int] = set()
@@ -313,6 +309,15 @@ def remove_blocks(note: DecodedNote, blocks: Iterable[str], *, path: str) -> tup
         for at in found:
             first = text.count("\n", 0, at)
             gone.update(range(first, first + block.count("\n") + 1))
+    return remove_lines(note, gone, path=path), frozenset(standing)
+
+
+def remove_lines(note: DecodedNote, numbers: Collection[int], *, path: str) -> bytes:
+    """Return the note's bytes without the lines with these numbers, from 0. Raises `EditRefused`."""
+    if note.unit > 1 and not note.clean:
+        raise EditRefused(
+            f"{path} is damaged {note.codec.upper()} text; save it as UTF-8 in an editor first."
+        )
     lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", note.raw)
-    kept = "".join(line for number, line in enumerate(lines) if number not in gone)
-    return note.mark + note.encode(kept), frozenset(standing)
+    kept = "".join(line for number, line in enumerate(lines) if number not in numbers)
+    return note.mark + note.encode(kept)

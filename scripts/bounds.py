@@ -197,6 +197,34 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
             "it is skipped until that one has arrived, and the next one says how often",
         ),
     ),
+    "What is imported": (
+        Bound(
+            "size of one text in an export",
+            "bot.imports.json_bytes:MAX_TEXT_BYTES",
+            "bytes",
+            "the file is read up to there, and the import says so",
+        ),
+        Bound(
+            "messages of a conversation", "bot.imports.json_items:MAX_PARTS", "", "it is left out and listed"
+        ),
+        Bound(
+            "values within one message of an export",
+            "bot.imports.json_items:MAX_VALUES",
+            "",
+            "it is left out",
+        ),
+        Bound("length of a message", "bot.imports.conversation:MAX_MESSAGE_CHARS", "characters", "it is cut"),
+        Bound(
+            "times that a file of an archive may grow when it is unpacked",
+            "bot.imports.zip_files:MAX_RATIO",
+            "",
+            "it is refused",
+        ),
+        Bound("files of an archive", "bot.imports.zip_files:MAX_FILES", "files", "the archive is refused"),
+        Bound(
+            "notes of a folder or an archive", "bot.imports.note_files:MAX_NOTES", "files", "it is refused"
+        ),
+    ),
     "What a model does": (
         Bound(
             "a reply in a chat",

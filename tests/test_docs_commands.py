@@ -29,6 +29,7 @@ TESTED_ELSEWHERE = {
     "docs/discord.md": "tests/test_discord_docs.py",
     "docs/docker.md": "tests/test_docker.py",
     "docs/security.md": "tests/test_security_docs.py",
+    "docs/importing.md": "tests/test_importing_docs.py",
 }
 """Pages with commands that are gone through by a test of their own."""
 OF_DEVELOPERS = {"make", ".venv/bin/python"}

@@ -9,11 +9,21 @@ from typing import Any, Literal, cast
 import pytest
 
 from bot.access import Standing
+from bot.cli.main import build_parser
 from bot.commands.command import Command, CommandCall, Option
 from bot.commands.registry import COMMANDS
 from bot.config.settings import load_settings
 from bot.conversations import extraction, flush, log_section
 from bot.conversations.log_section import heading
+from bot.imports import formats as imports
+from bot.imports.conversation import (
+    ConversationFormat,
+    ImportedConversation,
+    ImportedMessage,
+    shorten,
+    text_of,
+)
+from bot.imports.json_items import JsonItem
 from bot.models.candidate import ModelCandidate
 from bot.models.factory import open_model
 from bot.models.known_providers import KNOWN_PROVIDERS, KnownProvider
@@ -30,6 +40,7 @@ from memory.memory import Memory
 from memory.ranking import word_scores
 from memory.settings import EmbeddingSettings, MemorySettings
 from scripts import print_docs
+from tests.fakes.commonplace import CommonplaceHere
 from tests.fakes.conversation_harness import open_conversation_harness
 from tests.fakes.embedding_server import KEY as EMBEDDING_KEY
 from tests.fakes.embedding_server import EmbeddingServer
@@ -47,6 +58,7 @@ WALKED = {
     "A model provider": "test_a_model_provider_is_a_row",
     "An embedding provider": "test_an_embedding_provider_is_a_function_a_row_and_a_name",
     "A model tool": "test_a_model_tool_is_a_function_with_a_docstring",
+    "An import format": "test_an_import_format_is_a_class_and_a_row",
     "Change how hits are ranked": "test_a_change_of_the_ranking_counts_with_an_index_and_without",
     "Change what a flush writes": "test_a_change_of_the_flush_reaches_the_model_and_the_log",
 }
@@ -97,6 +109,7 @@ def test_every_file_that_a_recipe_names_exists(title: str) -> None:
         ("A model tool", "document_tools", ("bot", "memory")),
         ("A model provider", '"xai"', ("bot", "memory")),
         ("A channel", "DiscordSettings", ("bot",)),
+        ("An import format", '"claude"', ("bot/imports", "bot/cli")),
     ],
 )
 def test_a_recipe_names_every_file_that_knows_of_an_example(
@@ -115,6 +128,42 @@ def test_a_recipe_names_every_file_that_knows_of_an_example(
         if not any(re.fullmatch(pattern, path) for pattern in own):
             missing.append(path)
     assert missing == []
+
+
+# -- an import format ---------------------------------------------------------------------------------------
+
+
+class ParrotFormat:
+    """What somebody would write."""
+
+    name = "parrot"
+    shown = "Parrot"
+    large = "lines"
+    part_fields = frozenset({"squawk"})
+
+    def keep_part(self, key: str, part: Any) -> tuple[Any, int] | None:
+        said = text_of(part.get("squawk")) if isinstance(part, dict) else ""
+        return (ImportedMessage(key, "assistant", shorten(said), None), len(said)) if said else None
+
+    def read(self, item: JsonItem) -> ImportedConversation:
+        messages = list(item.parts.get(self.large, {}).values())
+        return ImportedConversation(text_of(item.fields.get("id")), "", None, messages)
+
+
+def test_an_import_format_is_a_class_and_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    formats: tuple[ConversationFormat, ...] = (*imports.CONVERSATION_FORMATS, ParrotFormat())
+    monkeypatch.setattr(imports, "CONVERSATION_FORMATS", formats)
+    export = tmp_path / "export.json"
+    export.write_text('[{"id": "p1", "lines": [{"squawk": "Pieces of eight!"}]}]', "utf-8")
+    commonplace = CommonplaceHere(tmp_path)
+    assert "Parrot: 1 conversation with 1 message" in commonplace.output_of("import", str(export))
+    assert "**Parrot**" in commonplace.output_of("export")
+
+
+def test_the_choices_of_the_command_are_the_formats() -> None:
+    assert build_parser().parse_args(["import", ".", "--from", "auto"]).format == "auto"
+    for name in imports.FORMATS:
+        assert build_parser().parse_args(["import", ".", "--from", name]).format == name
 
 
 # -- a slash command ----------------------------------------------------------------------------------------

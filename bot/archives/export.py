@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from bot import phrases
 from bot.conversations.conversation import RECALLED, RETRACTION, SUMMARIZED, parse_entries
+from bot.imports.formats import show_name
 from bot.messages import OWNER_AT_TERMINAL
 from bot.models.protocol import AssistantMessage, ToolResult, UserMessage
 from bot.models.user_text import user_text
@@ -33,7 +34,10 @@ async def format_markdown(
 ) -> AsyncIterator[str]:
     """Yield one conversation as Markdown: who, when, what; tool calls and results take one line each."""
     began, ended = _format_time(conversation.started_at, zone), _format_time(conversation.ended_at, zone)
-    yield f"# {conversation.chat}, conversation {conversation.number}\n\n"
+    title = f": {conversation.title}" if conversation.title else ""
+    if conversation.imported_from:
+        assistant = show_name(conversation.imported_from)
+    yield f"# {conversation.chat}, conversation {conversation.number}{title}\n\n"
     yield f"{began} to {ended}\n" if ended else f"{began}, still open\n"
     async with aclosing(_read_entries(state, conversation)) as entries:
         async for entry in entries:
@@ -50,6 +54,11 @@ async def format_json_lines(state: State, conversation: ConversationRow) -> Asyn
             "chat": conversation.chat,
             "started_at": conversation.started_at,
             "ended_at": conversation.ended_at or None,
+            **(
+                {"title": conversation.title, "imported_from": conversation.imported_from}
+                if conversation.imported_from
+                else {}
+            ),
         }
     )
     async with aclosing(_read_entries(state, conversation)) as entries:

@@ -30,19 +30,19 @@ def run_backup_command(options: argparse.Namespace, settings: Settings) -> int:
         case "backup":
             if not (settings.memory_folder.is_dir() or settings.private_folder.is_dir()):
                 raise CommandFailed(f"there is nothing to back up in {settings.workspace} yet")
-            with _block_restore(settings):
+            with block_restore(settings):
                 return asyncio.run(_backup(options, settings))
         case _:
             if not (settings.private_folder / "state.db").is_file():
                 raise CommandFailed(f"there are no conversations in {settings.workspace} yet")
             if options.out is not None:
                 _make_folder(options.out)
-            with _block_restore(settings):
+            with block_restore(settings):
                 return asyncio.run(_export(options, settings))
 
 
 @contextmanager
-def _block_restore(settings: Settings) -> Iterator[None]:
+def block_restore(settings: Settings) -> Iterator[None]:
     """Keep a restore from replacing the files while they are read. Raises CommandFailed."""
     from bot.process_lock import RESTORE_UNFINISHED, ProcessLock, is_unfinished
 

@@ -179,6 +179,7 @@ def build_parser() -> argparse.ArgumentParser:
     doctor = command("doctor", "Check settings, folders, tokens and providers, and show how to fix problems")
     doctor.add_argument("--json", action="store_true", help="print one JSON document")
     _add_backup_commands(command)
+    _add_import_command(command)
     about = command("help", "Show this help, or the help for a command")
     about.add_argument("about", metavar="COMMAND", nargs="*", help="a command, such as chat or memory search")
     return parser
@@ -217,6 +218,34 @@ def _add_backup_commands(command: Callable[[str, str], _Parser]) -> None:
     export.add_argument(
         "--out", metavar="DIR", type=Path, help="write one file per conversation to this folder"
     )
+
+
+def _add_import_command(command: Callable[[str, str], _Parser]) -> None:
+    bring = command("import", "Import conversations or notes from another assistant")
+    bring.add_argument(
+        "path",
+        metavar="PATH",
+        nargs="?",
+        type=Path,
+        help="export of ChatGPT or Claude (the zip, or conversations.json), OpenClaw's workspace, or a folder of "
+        "Markdown",
+    )
+    bring.add_argument(
+        "--from",
+        dest="format",
+        choices=("auto", "chatgpt", "claude", "openclaw", "markdown"),
+        default="auto",
+        help="what it is (default: auto, which looks at the content)",
+    )
+    bring.add_argument(
+        "--owner", metavar="USER", default="", help="whose conversations they are, such as telegram:123"
+    )
+    bring.add_argument("--dry-run", action="store_true", help="only show what would be imported")
+    bring.add_argument(
+        "--undo", metavar="RUN", type=_parse_count, help="take back an import, except for what you've edited"
+    )
+    bring.add_argument("--list", action="store_true", help="list the imports with their numbers")
+    bring.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
@@ -325,6 +354,10 @@ def _run(options: argparse.Namespace) -> int:
             from bot.cli.backup import run_backup_command
 
             return run_backup_command(options, settings)
+        if options.command == "import":
+            from bot.cli.imports import run_import_command
+
+            return run_import_command(options, settings)
         if options.command == "memory":
             from bot.cli.memory import run_memory_action
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import apsw
 
 from bot.messages import ChatId
+from bot.state.imports import NOT_IMPORTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +29,10 @@ class LatestConversation:
 
 
 def read_latest_conversations(db: apsw.Connection, *, limit: int) -> tuple[LatestConversation, ...]:
-    """Return the latest conversation of each chat, the most recently used first."""
+    """Return the latest conversation of each chat, the most recently used first; imported ones are no chats."""
     rows = db.execute(
-        """
-        WITH latest AS (SELECT max(id) AS id FROM conversations GROUP BY chat),
+        f"""
+        WITH latest AS (SELECT max(id) AS id FROM conversations WHERE {NOT_IMPORTED} GROUP BY chat),
         timed AS (
             SELECT conversations.*, coalesce(
                 (SELECT at FROM entries WHERE conversation = conversations.id ORDER BY seq DESC LIMIT 1), started_at
@@ -41,7 +42,7 @@ def read_latest_conversations(db: apsw.Connection, *, limit: int) -> tuple[Lates
             (SELECT count(*) FROM entries WHERE conversation = timed.id AND kind IN ('user', 'assistant')),
             EXISTS (SELECT 1 FROM inbox WHERE inbox.chat = timed.chat AND inbox.state = 'running')
         FROM timed LEFT JOIN known_chats USING (chat) ORDER BY last_at DESC, timed.id DESC
-        """,
+        """,  # noqa: S608
         (limit,),
     )
     return tuple(

@@ -25,6 +25,7 @@ from bot.state import (
     documents,
     flushes,
     forgetting,
+    imports,
     inbox,
     links,
     model_history,
@@ -438,6 +439,7 @@ MIGRATIONS = (
     inbox.m021_notice_attempts,
     links.m022_links,
     speakers.m023_speakers,
+    imports.m024_imports,
 )
 
 

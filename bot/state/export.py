@@ -17,13 +17,18 @@ class ConversationRow:
     started_at: str
     ended_at: str
     """Empty while it is open."""
+    title: str = ""
+    """The title of an imported conversation."""
+    imported_from: str = ""
+    """The format that it was imported from, such as `chatgpt`; "" if it is our own."""
 
 
 def read_conversations(db: apsw.Connection, chat: str = "") -> tuple[ConversationRow, ...]:
     """Return every conversation in order of their beginning, or those of one chat."""
     rows = db.execute(
-        "SELECT id, chat, started_at, coalesce(ended_at, '') FROM conversations "
-        "WHERE ?1 = '' OR chat = ?1 ORDER BY id",
+        "SELECT id, conversations.chat, started_at, coalesce(ended_at, ''), coalesce(title, ''), coalesce(format, '') "
+        "FROM conversations LEFT JOIN imported_conversations ON conversation = id "
+        "WHERE ?1 = '' OR conversations.chat = ?1 ORDER BY id",
         (chat,),
     )
     return tuple(ConversationRow(*row) for row in rows)

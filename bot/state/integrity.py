@@ -9,6 +9,7 @@ import apsw
 from bot.models.health import Health
 from bot.state import access, inbox, models
 from bot.state.database import MIGRATIONS, StateBroken, StateTooNew, StateUnusable
+from bot.state.imports import NOT_IMPORTED
 from memory.read_only import DatabaseDamaged, is_empty_database, quick_check, run_read_only
 
 
@@ -34,7 +35,7 @@ class StateReport:
     latest: Mapping[str, str] = field(default_factory=dict)
     """When the last message came, by channel, as far as stored; ISO 8601 in UTC."""
     begun: str = ""
-    """When the first conversation began; ISO 8601 in UTC, "" if there is none."""
+    """When the first conversation began, without imported ones; ISO 8601 in UTC, "" if there is none."""
     owners: tuple[str, ...] = ()
     """People who were made owners by a command, as `channel:id`."""
     health: tuple[Health, ...] = ()
@@ -99,7 +100,9 @@ def _inspect(db: apsw.Connection) -> StateReport:
             for channel, count in db.execute("SELECT channel, count(*) FROM unread GROUP BY channel")
         },
         latest={str(channel): str(at) for channel, at in latest},
-        begun=str(db.execute("SELECT ifnull(min(started_at), '') FROM conversations").get),
+        begun=str(
+            db.execute(f"SELECT ifnull(min(started_at), '') FROM conversations WHERE {NOT_IMPORTED}").get  # noqa: S608
+        ),
         owners=access.read_owners(db),
         health=models.read_health(db),
     )

@@ -40,6 +40,7 @@ from memory.postgres.lock_keys import lock_key
 from memory.redaction import Redaction
 from memory.write_recovery import BeforeAppend, BeforeEdit
 from memory.write_result import WriteResult
+from tests.fakes.assistant_exports import chatgpt_conversation, talk
 from tests.fakes.commonplace import CommonplaceHere
 from tests.fakes.postgres_server import NEEDS, find_programs
 from tests.fakes.recording_adapter import RecordingAdapter
@@ -188,6 +189,15 @@ def test_json_of_the_command_line_keeps_its_names(tmp_path: Path) -> None:
     for name, words in asked.items():
         done = commonplace(*words, "--json")
         found |= set(shape(json.loads(done.stdout), name))
+    chats = [chatgpt_conversation("c1", talk("key")), chatgpt_conversation("c2", [])]
+    (tmp_path / "chats.json").write_text(json.dumps(chats), "utf-8")
+    for name in ("chats.json", "vault"):
+        (tmp_path / "vault").mkdir(exist_ok=True)
+        (tmp_path / "vault" / written["path"]).write_text("- The key is lost.\n", "utf-8")
+        (tmp_path / "vault" / "photo.png").write_bytes(b"")
+        found |= set(shape(json.loads(commonplace.output_of("import", name, "--json")), "import"))
+    found |= set(shape(json.loads(commonplace.output_of("import", "--list", "--json")), "import --list"))
+    found |= set(shape(json.loads(commonplace.output_of("import", "--undo", "2", "--json")), "import --undo"))
     check("command_line_json", found)
 
 

@@ -13,6 +13,7 @@ from memory.note_edits import (
     insert_lines,
     make_anchor,
     make_correction,
+    remove_lines,
 )
 from tests.fakes.table_test import table_test
 
@@ -127,3 +128,10 @@ def test_a_damaged_note_in_utf_16_is_left_alone() -> None:
     note = decode(b"\xff\xfea\x00\n\x00\x00\xd8\n\x00")
     with pytest.raises(EditRefused, match="damaged"):
         insert_lines(note, block="x", anchor=None, path="n.md")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_lines_are_removed_by_their_numbers(form: str) -> None:
+    note = decode(remove_lines(decode(FORMS[form]), {3, 4}, path="n.md"))
+    assert note.text == "# Täglich\n\n- eins\n"
+    assert remove_lines(decode(FORMS[form]), (), path="n.md") == FORMS[form]
