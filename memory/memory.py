@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import logging
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -20,26 +19,27 @@ from memory.forgetting import NoteLines, WordsToForget
 from memory.forgotten_lines import ForgottenLines, FoundLines, find_lines, remove_lines, remove_names
 from memory.formatting import format_entry
 from memory.index.fingerprint import compute_fingerprint
-from memory.index.location import IndexFileLocation, IndexLocation, IndexServerLocation
-from memory.index.protocol import IndexCounts, VectorCounts, VectorQuery
+from memory.index.location import (
+    IndexFileLocation,
+    IndexLocation,
+    IndexServerLocation,
+    redact_server_address,
+)
+from memory.index.protocol import IndexCounts, VectorCounts
 from memory.listing import Listing, Problem
 from memory.locked_note import LockedNote
 from memory.note_draft import NoteDraft, WriteTarget
 from memory.note_edits import LineCorrection
+from memory.note_search import NoteSearch
 from memory.notes import Notes, NoteText
-from memory.postgres.errors import ServerUnreachable
 from memory.progress import JobProgress, RunningJobs
-from memory.ranking.candidates import DayRange, SearchCandidates
-from memory.ranking.fusion import Weights
 from memory.restoration import find_correction
 from memory.scan import scan_notes
-from memory.search import SearchResults, Source, rank
-from memory.search_query import read_query, truncate_query
+from memory.search import SearchResults
 from memory.settings import MemorySettings, SearchSettings
 from memory.status import CacheStatus, MemoryStatus, count_embeddings
 from memory.sync import SyncReport
 from memory.synced_index import SyncedIndex
-from memory.tokenizer import Term, find_spellings, is_lookup
 from memory.trash import TrashItem, find_note
 from memory.write_result import WriteResult
 
@@ -50,9 +50,6 @@ if TYPE_CHECKING:
     from memory.watcher import Watcher
 
 log = logging.getLogger(__name__)
-
-_QUICK_QUERY = 300
-"""Queries up to this many characters are parsed on the event loop, longer ones in a thread."""
 
 _Result = TypeVar("_Result")
 
@@ -127,6 +124,13 @@ class Memory:
             jobs=self._jobs,
             lasting=lasting,
         )
+        self._search = NoteSearch(
+            self._index,
+            self._vectors,
+            settings=settings.search,
+            now=now,
+            scan=partial(scan_notes, self._notes, max_tokens=settings.chunk.target_tokens),
+        )
         self._watcher: Watcher | None = None
 
     @property
@@ -140,18 +144,12 @@ class Memory:
         return self._index.location.problem
 
     def redact_server_address(self, text: str) -> str:
-        """Return `text` without the index server's address, which must not appear in a chat.
-
-        The server's own message, in parentheses after it, is removed too, since it may name the host.
-        """
-        if self.index_file or self._index.location.shown not in text:
-            return text
-        return re.sub(r" \(.*\)", "", text.replace(self._index.location.shown, "the index server"))
+        """Return `text` without the index server's address; see `memory.index.location.redact_server_address`."""
+        return redact_server_address(text, self._index.location)
 
     def set_search_settings(self, search: SearchSettings) -> None:
         """Use these settings for all searches that start from now on."""
-        self._settings = self._settings.model_copy(update={"search": search})
-        self._vectors.set_search_settings(search)
+        self._search.set_settings(search)
 
     async def __aenter__(self) -> Self:
         return self
@@ -347,55 +345,7 @@ class Memory:
 
     async def search(self, query: str, *, limit: int | None = None) -> SearchResults:
         """Sync the index, then return the best passages; scan the files if the index is unavailable."""
-        settings = self._settings.search
-        most = limit or settings.final_top_k
-        asked = truncate_query(query)
-        if not query.strip():
-            return SearchResults(query, ())
-        today = self._now().date()
-        # Parsing a long query, such as one full of month names, takes a tenth of a second.
-        is_long = len(asked) > _QUICK_QUERY
-        terms, times = (
-            await asyncio.to_thread(read_query, asked, today) if is_long else read_query(asked, today)
-        )
-        days = [(time.first, time.last) for time in times if not time.is_open]
-        vector_query, notice = await self._embed_query(asked, limit=max(settings.vector_top_k, most))
-        source: Source = "fts"
-        try:
-            candidates = await self._index.ask(
-                lambda index: index.candidates(
-                    terms,
-                    limit=max(settings.fts_top_k, most),
-                    vector_query=vector_query,
-                    days=days,
-                    today=today,
-                )
-            )
-        except (IndexCorrupted, IndexUnavailable) as error:
-            # Only `status` and `doctor` may name the server.
-            away = "the index server cannot be reached right now"
-            why = away if isinstance(error, ServerUnreachable) else self.redact_server_address(str(error))
-            notice, source = f"Searched the files one by one: {why}.", "scan"
-            candidates = await self._scan_notes(terms, days)
-        if source != "scan" and (
-            left_out := [problem for problem in self._index.problems if problem.hides_notes]
-        ):
-            notice = " ".join(filter(None, (notice, _skipped_notice(left_out))))
-        hits = await self._index.run_in_search_thread(
-            lambda: rank(
-                terms,
-                candidates,
-                limit=most,
-                snippet_max_chars=settings.snippet_max_chars,
-                source=source,
-                looked_up=is_lookup(asked, terms),
-                weights=Weights(settings.vector_weight, settings.text_weight),
-                times=times,
-                spelled=find_spellings(asked, terms),
-                today=today,
-            ),
-        )
-        return SearchResults(query, tuple(hits), notice, tuple(terms))
+        return await self._search.search(query, limit=limit)
 
     async def sync(self, *, rebuild: bool = False, whole: bool = False) -> SyncReport:
         """Bring the index up to date; with `rebuild`, create it from scratch while searches go on.
@@ -470,13 +420,6 @@ class Memory:
             problems=(*problems, *refused),
         )
 
-    async def _embed_query(self, query: str, *, limit: int) -> tuple[VectorQuery | None, str]:
-        """Return the query's vector, or None and a notice if vectors were expected."""
-        if not self._vectors.enabled:
-            return None, ""
-        await self._index.choose_backend()
-        return await self._vectors.make_query(query, limit=limit)
-
     async def _follow_notifications(self) -> None:
         """Wake the backfill when another instance has indexed notes, since it may not embed them."""
         news = self._index.location.news()
@@ -485,16 +428,3 @@ class Memory:
         async with contextlib.aclosing(news.changes()) as changes:
             async for _ in changes:
                 self._vectors.wake()
-
-    async def _scan_notes(self, terms: Sequence[Term], days: Sequence[DayRange]) -> SearchCandidates:
-        size = self._settings.chunk.target_tokens
-        return await self._index.run_in_search_thread(
-            lambda: scan_notes(self._notes, terms, max_tokens=size, days=days)
-        )
-
-
-def _skipped_notice(left_out: Sequence[Problem]) -> str:
-    path, reason = left_out[0].path, left_out[0].reason.rstrip(".")
-    what = "the notes folder" if path == "." else path
-    first = reason if reason.startswith(path) else f"{what} ({reason})"
-    return f"Not searched: {first}{f', and {len(left_out) - 1} more' if len(left_out) > 1 else ''}."

@@ -16,6 +16,7 @@ from memory.locks import LOCK_SECONDS, SharedLock, SharedLocks, lock_note
 from memory.note_edits import normalize_passages
 from memory.note_file import TRIES, note_missing, read_one_version
 from memory.note_lookup import add_extension, match_notes, suggest_notes
+from memory.note_source import LoadedNote
 from memory.paths import NotePath, format_path, open_note_folder, resolve_note_path
 from memory.trash import Trash
 from memory.write_result import WriteResult
@@ -33,20 +34,6 @@ class NoteText:
     line_start: int
     line_end: int
     total_lines: int
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedNote:
-    """One version of a whole note."""
-
-    text: str
-    """Without a byte-order mark, with LF line ends."""
-    encoding: str
-    """Such as `utf-8` or `utf-16-le`; `windows-1252` if bytes that are not UTF-8 were read as that."""
-    digest: str
-    """SHA-256 of the bytes on disk, in hexadecimal."""
-    stat: NoteStat
-    """Metadata of exactly this version, under the note's own path even if it was opened by a link."""
 
 
 class Notes:

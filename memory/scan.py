@@ -13,7 +13,7 @@ from memory.tokenizer import Term, tokenize
 
 
 def scan_notes(
-    notes: Notes, terms: Sequence[Term], *, max_tokens: int, days: Sequence[DayRange] = ()
+    notes: Notes, terms: Sequence[Term], days: Sequence[DayRange] = (), *, max_tokens: int
 ) -> SearchCandidates:
     """Return every passage of the readable notes that contain a term, and of the logs of the given days.
 

@@ -1,4 +1,4 @@
-"""Bring the index up to date with the notes by comparing the folder with what is indexed."""
+"""Bring the index up to date with the notes by comparing what there is with what is indexed."""
 
 import contextlib
 import time
@@ -18,7 +18,7 @@ from memory.errors import (
 )
 from memory.index.protocol import CLAIM_SECONDS, Index, IndexChanged, IndexedNote, KnownNote, Stamp
 from memory.listing import NoteStat, Problem
-from memory.notes import LoadedNote, Notes
+from memory.note_source import LoadedNote, NoteSource
 from memory.progress import ReportProgress
 from memory.settings import ChunkSettings
 from memory.tokenizer import tokenize
@@ -89,7 +89,7 @@ class _SyncCounts:
 
 
 def sync_index(
-    notes: Notes,
+    notes: NoteSource,
     index: Index,
     settings: ChunkSettings,
     *,
@@ -132,7 +132,7 @@ class _FolderDiff:
 
     def __init__(
         self,
-        notes: Notes,
+        notes: NoteSource,
         index: Index,
         settings: ChunkSettings,
         counts: _SyncCounts,
@@ -293,7 +293,7 @@ def _split_by_size(stats: Sequence[NoteStat], size: int) -> Iterator[list[NoteSt
 
 
 def rebuild_index(
-    notes: Notes,
+    notes: NoteSource,
     index: Index,
     settings: ChunkSettings,
     *,
@@ -332,7 +332,7 @@ def _check_not_stopped(stop: Event | None) -> None:
         raise IndexUnavailable("indexing was stopped")
 
 
-def _load_note(notes: Notes, stat: NoteStat, problems: list[Problem]) -> LoadedNote | None:
+def _load_note(notes: NoteSource, stat: NoteStat, problems: list[Problem]) -> LoadedNote | None:
     try:
         loaded = notes.load(stat.path)
     except NoteMissing:

@@ -15,7 +15,7 @@ from memory.errors import IndexCorrupted, IndexUnavailable
 from memory.index.location import BackendChoice, IndexLocation
 from memory.index.protocol import Index
 from memory.listing import Problem
-from memory.notes import Notes
+from memory.note_source import NoteSource
 from memory.progress import JobName, ReportProgress, RunningJobs
 from memory.settings import ChunkSettings
 from memory.sync import SyncReport, rebuild_index, sync_index
@@ -49,7 +49,7 @@ class SyncedIndex:
 
     def __init__(
         self,
-        notes: Notes,
+        notes: NoteSource,
         location: IndexLocation,
         *,
         chunk: ChunkSettings,
@@ -123,7 +123,7 @@ class SyncedIndex:
         try:
             return await self._sync_and_ask(question)
         except IndexCorrupted as error:
-            log.warning("%s; rebuilding it from the notes", error)
+            log.warning("%s; rebuilding %s", error, self.location.shown)
             await self._run(
                 self._index_thread, partial(self._sync, self._sync_work, self._sync_index, reset=True)
             )
@@ -154,7 +154,7 @@ class SyncedIndex:
                     self._sync(self._sync_work, self._sync_index)
                 return work(self._sync_index)
             except IndexCorrupted as error:
-                log.warning("%s; rebuilding it from the notes", error)
+                log.warning("%s; rebuilding %s", error, self.location.shown)
                 self._sync(self._sync_work, self._sync_index, reset=True)
                 return work(self._sync_index)
 

@@ -114,18 +114,22 @@ def _foreign_owner(name: str, path: Path) -> Check:
 
 
 def _check_private(private: Path) -> Iterator[Check]:
-    names = ("state.db", "state.db-wal", "state.db-shm", "index.db", "index.db-wal", "index.db-shm")
-    inside = [private / name for name in (*names, "locks", "backups", "tmp", "trash")]
-    for path in inside:
+    of_chats = [*_database_files(private / "state.db"), *_database_files(private / "conversations.db")]
+    folders = [private / name for name in ("locks", "backups", "tmp", "trash")]
+    for path in (*of_chats, *_database_files(private / "index.db"), *folders):
         if os.path.lexists(path) and not has_access(path, os.R_OK | os.W_OK):
             yield _foreign_owner(path.name, path)
-    for path in inside[:3]:
+    for path in of_chats:
         if path.is_file() and path.stat().st_mode & 0o077:
             yield TOPIC.warn(
                 path.name,
                 f"other users of this machine can read the conversations in {path}",
                 f"run: chmod 600 {path}",
             )
+
+
+def _database_files(database: Path) -> list[Path]:
+    return [database.with_name(f"{database.name}{suffix}") for suffix in ("", "-wal", "-shm")]
 
 
 def _check_room(folder: Path) -> Iterator[Check]:

@@ -33,7 +33,8 @@ class Liveness:
 def last_sign_of_life(settings: Settings) -> datetime | None:
     """Return when the program last wrote to this workspace; None if never."""
     private = settings.private_folder
-    names = ("state.db", "state.db-wal", "index.db", "index.db-wal")
+    databases = ("state.db", "index.db", "conversations.db")
+    names = [f"{database}{suffix}" for database in databases for suffix in ("", "-wal")]
     try:
         files = [
             *(private / name for name in names),

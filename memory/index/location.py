@@ -1,5 +1,6 @@
 """The location of the index: a file in the workspace, or a server that instances share."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -67,17 +68,27 @@ class IndexLocation(Protocol):
         ...
 
 
+def redact_server_address(text: str, location: IndexLocation) -> str:
+    """Return `text` without the index server's address, which must not appear in a chat.
+
+    The server's own message, in parentheses after it, is removed too, since it may name the host.
+    """
+    if location.file or location.shown not in text:
+        return text
+    return re.sub(r" \(.*\)", "", text.replace(location.shown, "the index server"))
+
+
 class IndexFileLocation:
     """`IndexLocation` in a SQLite file."""
 
     words = f"{_FTS_DESCRIPTION} (FTS5)"
     problem = ""
 
-    def __init__(self, private: Path, *, fingerprint: str) -> None:
-        """Store the location. `private` is the workspace's folder for such files."""
-        self.file = private / "index.db"
+    def __init__(self, private: Path, *, fingerprint: str, name: str = "index.db") -> None:
+        """Store the location. `private` is the workspace's folder for such files, `name` the file's name in it."""
+        self.file = private / name
         self._fingerprint = fingerprint
-        self.shown = f"{private.name}/index.db"
+        self.shown = f"{private.name}/{name}"
 
     def open(self) -> Index:
         """See `IndexLocation.open`."""

@@ -315,17 +315,18 @@ class IndexFile:
     def _make_rebuild_lock(self) -> "BaseFileLock":
         from filelock import FileLock
 
-        return FileLock(self._lock_folder() / "rebuild.lock", timeout=0, thread_local=False)
-
-    def _lock_folder(self) -> Path:
-        locks = self._file.parent / "locks"
-        make_private_folder(locks)
-        return locks
+        return FileLock(self._lock_file("rebuild"), timeout=0, thread_local=False)
 
     def _lock_creation(self) -> AbstractContextManager[object]:
         from filelock import FileLock
 
-        return FileLock(self._lock_folder() / "index.lock", timeout=BUSY_TIMEOUT_MS / 1000)
+        return FileLock(self._lock_file("index"), timeout=BUSY_TIMEOUT_MS / 1000)
+
+    def _lock_file(self, name: str) -> Path:
+        """Return the path of one of this file's locks; index.db keeps the names that earlier versions use."""
+        locks = self._file.parent / "locks"
+        make_private_folder(locks)
+        return locks / (f"{name}.lock" if self._file.stem == "index" else f"{self._file.stem}-{name}.lock")
 
     def _create(self, *, only_if_broken: bool) -> apsw.Connection:
         with self._lock_creation():
@@ -358,6 +359,8 @@ class IndexFile:
         new.replace(self._file)
 
     def _build(self, new: Path) -> None:
+        # Private to the user, as state.db; SQLite gives its -wal and -shm files the same permissions.
+        os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         db = apsw.Connection(str(new))
         try:
             _configure(db)

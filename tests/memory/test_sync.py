@@ -1,10 +1,11 @@
 import contextlib
+import hashlib
 import os
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from threading import Event
 
@@ -12,8 +13,9 @@ import pytest
 
 from memory.errors import IndexUnavailable
 from memory.index.sqlite import SqliteIndex
-from memory.listing import NoteStat
-from memory.notes import LoadedNote, Notes
+from memory.listing import Listing, NoteStat
+from memory.note_source import LoadedNote
+from memory.notes import Notes
 from memory.settings import ChunkSettings
 from memory.sync import SyncReport, rebuild_index, sync_index
 from memory.tokenizer import parse_query
@@ -64,6 +66,57 @@ def test_new_changed_and_deleted_notes_are_distinguished(desk: Desk) -> None:
     desk.put("c.md", "- shelf")
     assert counts(desk.sync()) == (1, 1, 1)
     assert (desk.found("passport"), desk.found("visa"), desk.found("folder")) == (set(), {"a.md"}, set())
+
+
+class Shelf:
+    """A `NoteSource` without files: texts by path, each with the number of its edition."""
+
+    is_shared = False
+
+    def __init__(self) -> None:
+        self.texts: dict[str, tuple[int, str]] = {}
+        self.loads: list[str] = []
+
+    def walk(self, *, known: Mapping[str, tuple[int, int, int]] | None = None) -> Listing:
+        stats = [self._stat(path) for path in self.texts]
+        new = [
+            stat
+            for stat in stats
+            if (known or {}).get(stat.path) != (stat.size, stat.mtime_ns, stat.ctime_ns)
+        ]
+        return Listing(new, [], sorted(self.texts.keys() - {stat.path for stat in new}))
+
+    def load(self, path: str) -> LoadedNote:
+        self.loads.append(path)
+        _, text = self.texts[path]
+        return LoadedNote(text, "utf-8", hashlib.sha256(text.encode()).hexdigest(), self._stat(path))
+
+    def _stat(self, path: str) -> NoteStat:
+        edition, text = self.texts[path]
+        return NoteStat(path, len(text), 1_000_000_007, 0, edition)
+
+
+def test_notes_need_not_be_files(tmp_path: Path) -> None:
+    shelf = Shelf()
+    shelf.texts = {"a/1.md": (1, "- passport"), "b/1.md": (1, "- folder")}
+    with contextlib.closing(SqliteIndex(tmp_path / "index.db", fingerprint="test")) as index:
+
+        def sync() -> tuple[int, int, int]:
+            return counts(sync_index(shelf, index, ChunkSettings()))
+
+        def found(query: str) -> list[str]:
+            return [run.path for run in index.candidates(parse_query(query), limit=9).runs]
+
+        assert sync() == (2, 0, 0)
+        assert (found("passport"), found("folder")) == (["a/1.md"], ["b/1.md"])
+        shelf.texts = {"a/1.md": (2, "- visa"), "c/1.md": (1, "- folder")}
+        shelf.loads.clear()
+        assert sync() == (1, 1, 1)
+        assert (found("passport"), found("visa"), found("folder")) == ([], ["a/1.md"], ["c/1.md"])
+        assert sync() == (0, 0, 0)
+        assert sorted(shelf.loads) == ["a/1.md", "c/1.md"]
+        rebuild_index(shelf, index, ChunkSettings())
+        assert (found("visa"), found("folder")) == (["a/1.md"], ["c/1.md"])
 
 
 def test_a_missing_folder_is_an_empty_memory(desk: Desk) -> None:

@@ -126,7 +126,7 @@ async def test_a_gap_of_more_than_a_day_is_told() -> None:
 def test_the_last_sign_of_life_is_what_was_written_last(tmp_path: Path) -> None:
     settings = with_workspace(tmp_path)
     assert last_sign_of_life(settings) is None
-    for number, name in enumerate(("state.db", "index.db")):
+    for number, name in enumerate(("state.db", "index.db", "conversations.db")):
         (settings.private_folder / name).write_bytes(b"")
         os.utime(settings.private_folder / name, (1e9, 1e9 + number))
-    assert last_sign_of_life(settings) == datetime.fromtimestamp(1e9 + 1, UTC)
+        assert last_sign_of_life(settings) == datetime.fromtimestamp(1e9 + number, UTC)

@@ -83,12 +83,13 @@ def test_a_file_that_another_user_has_left_fails(open_folder: Path) -> None:
     assert str(file) in check.fix
 
 
-def test_conversations_that_others_can_read_are_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["state.db", "conversations.db", "conversations.db-wal"])
+def test_conversations_that_others_can_read_are_told(tmp_path: Path, name: str) -> None:
     settings = with_workspace(tmp_path)
-    file = settings.private_folder / "state.db"
+    file = settings.private_folder / name
     file.write_bytes(b"")
     file.chmod(0o644)
-    check = find_check(check_folders(settings), "state.db")
+    check = find_check(check_folders(settings), name)
     assert (check.status, check.fix) == ("warn", f"run: chmod 600 {file}")
 
 

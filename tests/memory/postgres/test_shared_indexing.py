@@ -16,7 +16,8 @@ import pytest
 from memory.errors import IndexUnavailable
 from memory.index.postgres.index import PostgresIndex
 from memory.index.protocol import Stamp
-from memory.notes import LoadedNote, Notes
+from memory.note_source import LoadedNote
+from memory.notes import Notes
 from memory.postgres.note_locks import NoteLocks
 from memory.postgres.server import Server
 from memory.settings import ChunkSettings

@@ -1,0 +1,162 @@
+"""Search an index of notes: read and embed the query, ask for candidates, rank them."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from memory.embedding_backfill import EmbeddingBackfill
+from memory.errors import IndexCorrupted, IndexUnavailable
+from memory.index.location import redact_server_address
+from memory.index.protocol import VectorQuery
+from memory.listing import Problem
+from memory.postgres.errors import ServerUnreachable
+from memory.ranking.candidates import DayRange, SearchCandidates
+from memory.ranking.fusion import Weights
+from memory.ranking.query import NamedTime
+from memory.search import SearchHit, SearchResults, Source, rank
+from memory.search_query import read_query, truncate_query
+from memory.settings import SearchSettings
+from memory.synced_index import SyncedIndex
+from memory.tokenizer import Term, find_spellings, is_lookup
+
+_QUICK_QUERY = 300
+"""Queries up to this many characters are parsed on the event loop, longer ones in a thread."""
+
+ScanNotes = Callable[[Sequence[Term], Sequence[DayRange]], SearchCandidates]
+"""Returns candidates without the index; blocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ParsedQuery:
+    """A query as it is searched for."""
+
+    text: str
+    terms: Sequence[Term]
+    times: Sequence[NamedTime]
+    today: date
+
+    @property
+    def days(self) -> list[DayRange]:
+        """The days whose daily logs are read whole."""
+        return [(time.first, time.last) for time in self.times if not time.is_open]
+
+
+class NoteSearch:
+    """Searches one index of notes by words and, if there are vectors, by meaning."""
+
+    def __init__(
+        self,
+        index: SyncedIndex,
+        vectors: EmbeddingBackfill,
+        *,
+        settings: SearchSettings,
+        now: Callable[[], datetime],
+        scan: ScanNotes | None = None,
+    ) -> None:
+        """Open nothing yet.
+
+        `vectors` embeds queries and the texts of `index`. `now` returns the time in the owner's zone. `scan`
+        is asked when the index cannot be used; without it, searches then raise `IndexUnavailable` or
+        `IndexCorrupted`.
+        """
+        self._index = index
+        self._vectors = vectors
+        self._settings = settings
+        self._now = now
+        self._scan = scan
+
+    def set_settings(self, settings: SearchSettings) -> None:
+        """Use these settings for all searches that start from now on."""
+        self._settings = settings
+        self._vectors.set_search_settings(settings)
+
+    async def search(self, query: str, *, limit: int | None = None) -> SearchResults:
+        """Sync the index, then return the best passages; `limit` is `final_top_k` by default."""
+        if not query.strip():
+            return SearchResults(query, ())
+        settings = self._settings
+        most = limit or settings.final_top_k
+        asked = await self._parse_query(query)
+        vector_query, notice = await self._embed_query(asked.text, limit=max(settings.vector_top_k, most))
+        source: Source = "fts"
+        try:
+            candidates = await self._index.ask(
+                lambda index: index.candidates(
+                    asked.terms,
+                    limit=max(settings.fts_top_k, most),
+                    vector_query=vector_query,
+                    days=asked.days,
+                    today=asked.today,
+                )
+            )
+            notice = " ".join(filter(None, (notice, self._skipped_notice())))
+        except (IndexCorrupted, IndexUnavailable) as error:
+            if self._scan is None:
+                raise
+            source, notice = "scan", self._scan_notice(error)
+            candidates = await self._scan_notes(self._scan, asked)
+        hits = await self._rank(asked, candidates, settings, limit=most, source=source)
+        return SearchResults(query, tuple(hits), notice, tuple(asked.terms))
+
+    async def _parse_query(self, query: str) -> _ParsedQuery:
+        text, today = truncate_query(query), self._now().date()
+        # Parsing a long query, such as one full of month names, takes a tenth of a second.
+        is_long = len(text) > _QUICK_QUERY
+        terms, times = (
+            await asyncio.to_thread(read_query, text, today) if is_long else read_query(text, today)
+        )
+        return _ParsedQuery(text, terms, times, today)
+
+    async def _embed_query(self, query: str, *, limit: int) -> tuple[VectorQuery | None, str]:
+        """Return the query's vector, or None and a notice if vectors were expected."""
+        if not self._vectors.enabled:
+            return None, ""
+        await self._index.choose_backend()
+        return await self._vectors.make_query(query, limit=limit)
+
+    async def _scan_notes(self, scan: ScanNotes, asked: _ParsedQuery) -> SearchCandidates:
+        return await self._index.run_in_search_thread(lambda: scan(asked.terms, asked.days))
+
+    async def _rank(
+        self,
+        asked: _ParsedQuery,
+        candidates: SearchCandidates,
+        settings: SearchSettings,
+        *,
+        limit: int,
+        source: Source,
+    ) -> list[SearchHit]:
+        return await self._index.run_in_search_thread(
+            lambda: rank(
+                asked.terms,
+                candidates,
+                limit=limit,
+                snippet_max_chars=settings.snippet_max_chars,
+                source=source,
+                looked_up=is_lookup(asked.text, asked.terms),
+                weights=Weights(settings.vector_weight, settings.text_weight),
+                times=asked.times,
+                spelled=find_spellings(asked.text, asked.terms),
+                today=asked.today,
+            ),
+        )
+
+    def _scan_notice(self, error: IndexCorrupted | IndexUnavailable) -> str:
+        # Only `status` and `doctor` may name the server.
+        away = "the index server cannot be reached right now"
+        is_away = isinstance(error, ServerUnreachable)
+        why = away if is_away else redact_server_address(str(error), self._index.location)
+        return f"Searched the files one by one: {why}."
+
+    def _skipped_notice(self) -> str:
+        """Return which notes the index lacks because they could not be read; "" if it lacks none."""
+        left_out = [problem for problem in self._index.problems if problem.hides_notes]
+        return _describe_skipped(left_out) if left_out else ""
+
+
+def _describe_skipped(left_out: Sequence[Problem]) -> str:
+    path, reason = left_out[0].path, left_out[0].reason.rstrip(".")
+    what = "the notes folder" if path == "." else path
+    first = reason if reason.startswith(path) else f"{what} ({reason})"
+    return f"Not searched: {first}{f', and {len(left_out) - 1} more' if len(left_out) > 1 else ''}."
