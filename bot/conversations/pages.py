@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -126,6 +127,7 @@ class ConversationPage:
     messages: tuple[SpokenMessage, ...]
 
 
+@lru_cache(maxsize=4096)
 def scope_of(chat: str) -> str:
     """Return the folder of a chat's pages: its id, with every character that paths cannot have percent-encoded."""
     return "".join(
@@ -142,7 +144,12 @@ def page_start(seq: int) -> int:
     Pages are cut on a fixed grid of seqs, so that a new entry changes only the last page, or the one before it
     by a retraction.
     """
-    return max(1, (seq - 1) // PAGE_ENTRIES * PAGE_ENTRIES + 1 - PAGE_ENTRIES)
+    return max(1, page_limit(seq) + 1 - 2 * PAGE_ENTRIES)
+
+
+def page_limit(seq: int) -> int:
+    """Return the last seq that may be on the same page."""
+    return (seq - 1) // PAGE_ENTRIES * PAGE_ENTRIES + PAGE_ENTRIES
 
 
 def split_spans(entries: Sequence[EntryHead], zone: tzinfo | None) -> list[PageSpan]:
@@ -157,7 +164,7 @@ def split_spans(entries: Sequence[EntryHead], zone: tzinfo | None) -> list[PageS
             until = 0
     spans: list[PageSpan] = []
     for (_, day), group in groupby(
-        entries, key=lambda entry: ((entry.seq - 1) // PAGE_ENTRIES, day_of(entry.at, zone))
+        entries, key=lambda entry: (page_limit(entry.seq), day_of(entry.at, zone))
     ):
         page = list(group)
         last = page[-1]
