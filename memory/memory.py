@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -343,9 +343,14 @@ class Memory:
         self._index.note_written()
         return written
 
-    async def search(self, query: str, *, limit: int | None = None) -> SearchResults:
-        """Sync the index, then return the best passages; scan the files if the index is unavailable."""
-        return await self._search.search(query, limit=limit)
+    async def search(
+        self, query: str, *, limit: int | None = None, within: Collection[str] | None = None
+    ) -> SearchResults:
+        """Sync the index, then return the best passages; scan the files if the index is unavailable.
+
+        For `within` see `NoteSearch.search`.
+        """
+        return await self._search.search(query, limit=limit, within=within)
 
     async def sync(self, *, rebuild: bool = False, whole: bool = False) -> SyncReport:
         """Bring the index up to date; with `rebuild`, create it from scratch while searches go on.

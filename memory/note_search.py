@@ -1,7 +1,7 @@
 """Search an index of notes: read and embed the query, ask for candidates, rank them."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -23,8 +23,8 @@ from memory.tokenizer import Term, find_spellings, is_lookup
 _QUICK_QUERY = 300
 """Queries up to this many characters are parsed on the event loop, longer ones in a thread."""
 
-ScanNotes = Callable[[Sequence[Term], Sequence[DayRange]], SearchCandidates]
-"""Returns candidates without the index; blocks."""
+ScanNotes = Callable[[Sequence[Term], Sequence[DayRange], Collection[str] | None], SearchCandidates]
+"""Returns candidates without the index, from the notes in the given top-level folders or from all; blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,15 @@ class NoteSearch:
         self._settings = settings
         self._vectors.set_search_settings(settings)
 
-    async def search(self, query: str, *, limit: int | None = None) -> SearchResults:
-        """Sync the index, then return the best passages; `limit` is `final_top_k` by default."""
-        if not query.strip():
+    async def search(
+        self, query: str, *, limit: int | None = None, within: Collection[str] | None = None
+    ) -> SearchResults:
+        """Sync the index, then return the best passages; `limit` is `final_top_k` by default.
+
+        `within` holds the names of the top-level folders to search, as if there were no other notes; None
+        searches all notes, an empty collection none.
+        """
+        if not query.strip() or (within is not None and not within):
             return SearchResults(query, ())
         settings = self._settings
         most = limit or settings.final_top_k
@@ -88,14 +94,15 @@ class NoteSearch:
                     vector_query=vector_query,
                     days=asked.days,
                     today=asked.today,
+                    within=within,
                 )
             )
             notice = " ".join(filter(None, (notice, self._skipped_notice())))
         except (IndexCorrupted, IndexUnavailable) as error:
             if self._scan is None:
                 raise
-            source, notice = "scan", self._scan_notice(error)
-            candidates = await self._scan_notes(self._scan, asked)
+            source, notice, scan = "scan", self._scan_notice(error), self._scan
+            candidates = await self._index.run_in_search_thread(lambda: scan(asked.terms, asked.days, within))
         hits = await self._rank(asked, candidates, settings, limit=most, source=source)
         return SearchResults(query, tuple(hits), notice, tuple(asked.terms))
 
@@ -114,9 +121,6 @@ class NoteSearch:
             return None, ""
         await self._index.choose_backend()
         return await self._vectors.make_query(query, limit=limit)
-
-    async def _scan_notes(self, scan: ScanNotes, asked: _ParsedQuery) -> SearchCandidates:
-        return await self._index.run_in_search_thread(lambda: scan(asked.terms, asked.days))
 
     async def _rank(
         self,

@@ -1,11 +1,12 @@
 """Search candidates straight from the note files, for when the index is unavailable: slow, but always possible."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from memory.chunker import split_passages
 from memory.dates import note_date, passage_dates
 from memory.errors import MemoryFault
+from memory.folder_scope import FolderScope
 from memory.notes import Notes
 from memory.ranking.candidates import CandidatePassage, DayRange, PassageRun, SearchCandidates
 from memory.ranking.term_counter import count_frequencies
@@ -13,16 +14,24 @@ from memory.tokenizer import Term, tokenize
 
 
 def scan_notes(
-    notes: Notes, terms: Sequence[Term], days: Sequence[DayRange] = (), *, max_tokens: int
+    notes: Notes,
+    terms: Sequence[Term],
+    days: Sequence[DayRange] = (),
+    within: Collection[str] | None = None,
+    *,
+    max_tokens: int,
 ) -> SearchCandidates:
     """Return every passage of the readable notes that contain a term, and of the logs of the given days.
 
-    `max_tokens`: the maximum size of a chunk, as for the index.
+    `within`: see `Index.candidates`. `max_tokens`: the maximum size of a chunk, as for the index.
     """
     runs: list[PassageRun] = []
     frequencies: Counter[Term] = Counter()
     read = 0
+    folders = None if within is None else FolderScope.of(within)
     for stat in notes.walk().notes:
+        if folders and not folders.contains(stat.path):
+            continue
         try:
             text = notes.load(stat.path).text
         except MemoryFault:

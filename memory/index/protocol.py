@@ -183,6 +183,7 @@ class Index(Protocol):
         vector_query: VectorQuery | None = None,
         days: Sequence[DayRange] = (),
         today: date = date.max,
+        within: Collection[str] | None = None,
     ) -> SearchCandidates:
         """Return the passages of the `limit` chunks that match the terms best, with their neighbours.
 
@@ -190,6 +191,9 @@ class Index(Protocol):
         after `today` counts as today. With `vector_query`, the most similar segments are added, and each passage,
         from whatever source, gets the similarity of its segment if that has a vector of this model. With
         `days`, the daily logs of these days are added whole.
+
+        `within` holds names of top-level folders: what an index of the notes in these folders alone would return
+        is returned, down to frequencies and similarities. None searches all notes, an empty collection none.
         """
         ...
 

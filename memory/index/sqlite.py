@@ -9,6 +9,7 @@ from pathlib import Path
 
 from memory.embeddings.protocol import ModelId, Vector
 from memory.errors import IndexCorrupted, IndexUnavailable
+from memory.folder_scope import FolderScope
 from memory.index import sqlite_model_versions, sqlite_vectors
 from memory.index.mean_centering import MeanVector
 from memory.index.proposals import propose
@@ -25,8 +26,9 @@ from memory.index.protocol import (
 from memory.index.sqlite_file import FileTransaction, IndexFile
 from memory.index.sqlite_full_text import SqliteFullText, merge_deleted_words
 from memory.index.sqlite_notes import read_notes, read_stamps, write_notes
-from memory.index.sqlite_passage_runs import read_chunk_spans, read_day_spans, read_runs
+from memory.index.sqlite_passage_runs import Similarities, read_chunk_spans, read_day_spans, read_runs
 from memory.index.sqlite_schema import SqliteTables, check_text, count_uses
+from memory.index.sqlite_scope import ScopedSqliteFullText, SqliteScope
 from memory.index.vector_search.binary_quantization import BinaryVectorSearcher
 from memory.index.vector_search.protocol import VectorSearcher
 from memory.ranking.candidates import DayRange, SearchCandidates
@@ -52,7 +54,9 @@ class SqliteIndex:
         self._own_changes = (0, 0)
         self._numbers: tuple[str, ModelId, VectorCounts] | None = None
         self._all_embedded: tuple[str, ModelId] | None = None
-        self._mean_vectors: tuple[str, int, MeanVector | None] = ("", 0, None)
+        self._scope: SqliteScope | None = None
+        self._mean_of: tuple[str, int, FolderScope | None] = ("", 0, None)
+        self._mean: MeanVector | None = None
 
     def track_model(self, model: ModelId | None) -> None:
         """See `Index.track_model`."""
@@ -130,33 +134,53 @@ class SqliteIndex:
         vector_query: VectorQuery | None = None,
         days: Sequence[DayRange] = (),
         today: date = date.max,
+        within: Collection[str] | None = None,
     ) -> SearchCandidates:
         """See `Index.candidates`."""
         if not terms and not vector_query and not days:
             return SearchCandidates((), {}, 0)
         with self._file.reading() as tx:
             tables = self._tables(tx)
-            proposal = propose(SqliteFullText(tables), terms, limit=limit, today=today)
-            frequencies, chunks = proposal.frequencies, proposal.total
-            found = read_chunk_spans(tables, proposal.chunks) + read_day_spans(tables, days)
+            scope = None if within is None else self._find_scope(tx, FolderScope.of(within))
+            full_text = ScopedSqliteFullText(tables, scope) if scope else SqliteFullText(tables)
+            proposal = propose(full_text, terms, limit=limit, today=today)
+            found = read_chunk_spans(tables, proposal.chunks)
+            found += read_day_spans(tables, days, scope.folders if scope else None)
+            compare: Similarities | None = None
             model = sqlite_vectors.find_model(tx.db, vector_query.model) if vector_query else None
-            if not vector_query or model is None:
-                return SearchCandidates(tuple(read_runs(tables, found)), frequencies, chunks)
-            state = self._state(tx)
-            found += sqlite_vectors.most_similar_segments(
-                tables, self._searcher, model, vector_query, version=state, today=today
-            )
-            if self._mean_vectors[:2] != (state, model):
-                self._mean_vectors = (state, model, sqlite_vectors.read_mean_vector(tx.db, model))
-            compare = partial(
-                sqlite_vectors.read_similarities,
-                tx.db,
-                self._searcher,
-                model,
-                vector_query,
-                self._mean_vectors[2],
-            )
-            return SearchCandidates(tuple(read_runs(tables, found, compare)), frequencies, chunks)
+            if vector_query and model is not None:
+                found += sqlite_vectors.most_similar_segments(
+                    tables,
+                    self._searcher,
+                    model,
+                    vector_query,
+                    version=self._state(tx),
+                    today=today,
+                    scope=scope,
+                )
+                compare = partial(
+                    sqlite_vectors.read_similarities,
+                    tx.db,
+                    self._searcher,
+                    model,
+                    vector_query,
+                    self._mean_vector(tx, model, scope),
+                )
+            runs = tuple(read_runs(tables, found, compare))
+            return SearchCandidates(runs, proposal.frequencies, proposal.total)
+
+    def _find_scope(self, tx: FileTransaction, folders: FolderScope) -> SqliteScope:
+        tables, state = self._tables(tx), self._state(tx)
+        if self._scope is None or not self._scope.is_of(tables, folders, state):
+            self._scope = SqliteScope(tables, folders, state)
+        return self._scope
+
+    def _mean_vector(self, tx: FileTransaction, model: int, scope: SqliteScope | None) -> MeanVector | None:
+        wanted = (self._state(tx), model, scope.folders if scope else None)
+        if self._mean_of != wanted:
+            among = scope.texts(self._tables(tx)) if scope else None
+            self._mean_of, self._mean = wanted, sqlite_vectors.read_mean_vector(tx.db, model, among)
+        return self._mean
 
     def list_unembedded(self, model: ModelId, *, limit: int) -> list[UnembeddedText]:
         """See `Index.list_unembedded`."""

@@ -77,6 +77,8 @@ def merge_deleted_words(tables: SqliteTables) -> None:
 class SqliteFullText:
     """`FullText` in the index file. Use it within a transaction; methods raise apsw's errors and `UnexpectedType`."""
 
+    _by_closeness = _BY_CLOSENESS
+
     def __init__(self, tables: SqliteTables) -> None:
         """Read nothing yet."""
         self._tables = tables
@@ -114,7 +116,7 @@ class SqliteFullText:
         """See `FullText.list_matches`."""
         if self._read is not None:
             return list(dict.fromkeys(row for term in terms for row, _ in self._read[term]))
-        return [row for (row,) in self._tables.run(f"SELECT rowid {_MATCHING}", (_any_of_query(terms),))]
+        return [row for (row,) in self._tables.run(f"SELECT rowid {_MATCHING}", (any_of_query(terms),))]
 
     def score_matches(
         self, terms: Sequence[Term], counts: TermCounts, *, limit: int, today: date
@@ -123,7 +125,7 @@ class SqliteFullText:
         if self._read is not None:
             sums = _sum_scores([self._read[term] for term in terms])
             return list(zip(map(neg, sums.values()), sums, strict=True))
-        expression = _any_of_query(terms)
+        expression = any_of_query(terms)
         # By the function's name, not by `rank`, for which FTS5 would prepare a statement each time.
         rows = list(self._tables.run(f"{_BY_BM25} ORDER BY score LIMIT ?", (expression, limit + _TIE_ROWS)))
         if len(rows) == limit + _TIE_ROWS:
@@ -142,8 +144,8 @@ class SqliteFullText:
         today: date,
     ) -> list[ScoredChunk]:
         """See `FullText.score_chosen`."""
-        expression = f"({_any_of_query(chosen)}) AND ({_any_of_query(weights)})"
-        return _run_scored(self._tables, _BY_RELEVANCE, len(chosen), weights.values(), expression)
+        expression = f"({any_of_query(chosen)}) AND ({any_of_query(weights)})"
+        return run_scored(self._tables, _BY_RELEVANCE, len(chosen), weights.values(), expression)
 
     def score_closeness(
         self, weights: Mapping[Term, float], counts: TermCounts, *, limit: int, today: date
@@ -151,9 +153,9 @@ class SqliteFullText:
         """See `FullText.score_closeness`: by the best `WINDOW`; chunks with all terms near each other first."""
         expected = counts.chunks * math.prod(counts.frequencies[term] / counts.chunks for term in weights)
         distance = FAR if expected <= MANY_TOGETHER else NEAR
-        near = f"NEAR({' '.join(map(_phrase_query, weights))}, {distance})"
-        for expression in (near, " AND ".join(map(_phrase_query, weights))):
-            yield _run_scored(self._tables, _BY_CLOSENESS, limit, weights.values(), expression)
+        near = f"NEAR({' '.join(map(phrase_query, weights))}, {distance})"
+        for expression in (near, " AND ".join(map(phrase_query, weights))):
+            yield run_scored(self._tables, self._by_closeness, limit, weights.values(), expression)
 
     def list_newest(self, chunks: Sequence[int], *, limit: int, today: date) -> list[int]:
         """See `FullText.list_newest`."""
@@ -163,7 +165,7 @@ class SqliteFullText:
 
 def _read_first_hits(tables: SqliteTables, term: Term, total: int, limit: int) -> tuple[_Hits, bool]:
     """Return hits of a term, and whether they are all; only a few are read if the term seems to be common."""
-    cursor = tables.run(_BY_BM25, (_phrase_query(term),))
+    cursor = tables.run(_BY_BM25, (phrase_query(term),))
     hits: _Hits = list(islice(cursor, FIRST_HITS))
     if len(hits) < FIRST_HITS:
         return hits, True
@@ -180,7 +182,7 @@ def _frequency_from_score(tables: SqliteTables, term: Term, row: int, score: flo
 
     FTS5 has counted them already, and counting is all that is slow; doing it again would cost as much.
     """
-    relevance = tables.run(_RELEVANCE_OF_ONE, (_phrase_query(term), row)).fetchone()
+    relevance = tables.run(_RELEVANCE_OF_ONE, (phrase_query(term), row)).fetchone()
     weight = -score / relevance[0] if relevance and relevance[0] else 0.0
     frequency = bm25.fts5_frequency(weight, total)
     if weight < _LEAST_CERTAIN_WEIGHT or abs(frequency - round(frequency)) > 0.01:
@@ -203,32 +205,42 @@ def _count_chunks(tables: SqliteTables) -> int:
     Counting rows would read the whole table. See "Averages Record Format" in https://www.sqlite.org/fts5.html.
     """
     row = tables.run("SELECT block FROM chunk_words@_data WHERE id = 1").fetchone()
-    count = 0
-    for byte in check_bytes(row and row[0]):
-        count = count << 7 | byte & 0x7F
+    return read_varint(check_bytes(row and row[0]))
+
+
+def read_varint(record: bytes) -> int:
+    """Return the number at the beginning of one of FTS5's records; 0 if it is empty."""
+    number = 0
+    for byte in record:
+        number = number << 7 | byte & 0x7F
         if byte < 0x80:
             break
-    return count
+    return number
 
 
 def _count_matches(tables: SqliteTables, term: Term) -> int:
-    return tables.count(f"SELECT count(*) {_MATCHING}", (_phrase_query(term),))
+    return tables.count(f"SELECT count(*) {_MATCHING}", (phrase_query(term),))
 
 
-def _run_scored(
-    tables: SqliteTables, sql: str, first: int, weights: Iterable[float], expression: str
+def run_scored(
+    tables: SqliteTables, sql: str, first: int, weights: Iterable[float], expression: str, *more: float
 ) -> list[ScoredChunk]:
-    found = tables.run(sql, (first, " ".join(map(repr, weights)), expression))
+    """Run a statement with a scoring function, which gets `first`, the weights and `more` of its arguments."""
+    found = tables.run(sql, (first, " ".join(map(repr, weights)), *more, expression))
     return [(score, row) for row, score in found]
 
 
 def _score_relevance(api: apsw.FTS5ExtensionApi, *arguments: object) -> float:
-    """Compute BM25 over the phrases from a given number on, with the given weights."""
+    """Compute BM25 over the phrases from a given number on, with the given weights.
+
+    A third argument is the average length of the chunks that are searched, if these are not all.
+    """
     if api.aux_data is None:
-        first, packed = arguments
+        first, packed, *given = arguments
         weights = [float(weight) for weight in str(packed).split(" ")]
         phrases = range(int(str(first)), int(str(first)) + len(weights))
-        api.aux_data = (phrases, weights, api.column_total_size() / api.row_count)
+        average = float(str(given[0])) if given else api.column_total_size() / api.row_count
+        api.aux_data = (phrases, weights, average)
     phrases, weights, average = api.aux_data
     offsets = api.phrase_column_offsets
     counts = [len(offsets(phrase, 0)) for phrase in phrases]
@@ -271,10 +283,11 @@ def _best_window_score(places: Sequence[Sequence[int]], weights: Sequence[float]
     return max(densest, bm25.score(weights, counts, bm25.AVERAGE_NORM))
 
 
-def _any_of_query(terms: Iterable[Term]) -> str:
+def any_of_query(terms: Iterable[Term]) -> str:
     """Return an FTS5 query for any of the terms. Tokens are letters, digits and marks, so quoting is enough."""
-    return " OR ".join(map(_phrase_query, terms))
+    return " OR ".join(map(phrase_query, terms))
 
 
-def _phrase_query(term: Term) -> str:
+def phrase_query(term: Term) -> str:
+    """Return an FTS5 query for one term."""
     return f'"{" ".join(term.tokens)}"{"*" * term.is_beginning}'

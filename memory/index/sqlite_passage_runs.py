@@ -2,7 +2,11 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from datetime import date
+from itertools import islice
 
+from memory.folder_scope import FolderScope
 from memory.index.passage_spans import (
     MAX_DAILY_LOGS,
     PassageSpan,
@@ -26,17 +30,30 @@ def read_chunk_spans(tables: SqliteTables, chunks: Sequence[int]) -> list[Passag
     return [(check_integer(note), check_integer(first), check_integer(last)) for note, first, last in places]
 
 
-def read_day_spans(tables: SqliteTables, days: Iterable[DayRange]) -> list[PassageSpan]:
-    """Return the ranges of the daily logs of these days, whole; the latest ones if there are many."""
-    notes = (
-        row
+def read_day_spans(
+    tables: SqliteTables, days: Iterable[DayRange], folders: FolderScope | None = None
+) -> list[PassageSpan]:
+    """Return the ranges of the daily logs of these days, whole; the latest ones if there are many.
+
+    With `folders`, only logs in these folders.
+    """
+    return [
+        (note, 0, POSITIONS - 1)
         for first, last in days
-        for row in tables.run(
-            "SELECT id FROM notes@ WHERE day BETWEEN ? AND ? ORDER BY day DESC, path LIMIT ?",
-            (first.toordinal(), last.toordinal(), MAX_DAILY_LOGS),
-        )
+        for note in islice(_list_logs(tables, first, last, folders), MAX_DAILY_LOGS)
+    ]
+
+
+def _list_logs(tables: SqliteTables, first: date, last: date, folders: FolderScope | None) -> Iterator[int]:
+    """Yield the daily logs of these days, the latest first."""
+    rows = tables.run(
+        "SELECT id, path FROM notes@ WHERE day BETWEEN ? AND ? ORDER BY day DESC, path",
+        (first.toordinal(), last.toordinal()),
     )
-    return [(check_integer(note), 0, POSITIONS - 1) for (note,) in notes]
+    with closing(rows):
+        for note, path in rows:
+            if folders is None or folders.contains(check_text(path)):
+                yield check_integer(note)
 
 
 def read_runs(

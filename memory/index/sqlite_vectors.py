@@ -1,5 +1,6 @@
 """Vectors in the index file, stored once for each text and model, however many notes contain the text."""
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 
@@ -13,6 +14,7 @@ from memory.index.passage_spans import PassageSpan, parse_day
 from memory.index.protocol import UnembeddedText, VectorCounts, VectorQuery
 from memory.index.similarity import TextLocation, compute_similarities, most_similar_spans
 from memory.index.sqlite_schema import POSITIONS, SqliteTables, check_bytes, check_integer, check_text
+from memory.index.sqlite_scope import SqliteScope
 from memory.index.vector_search.protocol import VectorSearcher
 from memory.ranking.candidates import Similarity
 
@@ -215,12 +217,18 @@ def _longest_unused(db: apsw.Connection, unwanted: Mapping[int, int], *, limit: 
     return [(vector,) for vector in sorted(unused, key=lambda vector: (unused[vector], vector))[:limit]]
 
 
-def read_mean_vector(db: apsw.Connection, model_id: int) -> MeanVector | None:
-    """Return the mean of the vectors in use, from a sample that depends on the texts alone."""
+def read_mean_vector(
+    db: apsw.Connection, model_id: int, among: Sequence[int] | None = None
+) -> MeanVector | None:
+    """Return the mean of the vectors in use, or of those of the texts `among`.
+
+    It is computed from a sample that depends on the texts alone.
+    """
+    chosen = "" if among is None else " AND texts.id IN (SELECT value FROM json_each(?3))"
     sample = db.execute(
-        "SELECT embedding FROM texts CROSS JOIN vectors ON vectors.model = ? AND vectors.text = texts.id"
-        " WHERE uses > 0 ORDER BY digest LIMIT ?",
-        (model_id, SAMPLE),
+        "SELECT embedding FROM texts CROSS JOIN vectors ON vectors.model = ?1 AND vectors.text = texts.id"  # noqa: S608
+        f" WHERE uses > 0{chosen} ORDER BY digest LIMIT ?2",
+        (model_id, SAMPLE) if among is None else (model_id, SAMPLE, json.dumps(among)),
     )
     vectors = [check_bytes(row[0]) for row in sample]
     return mean_vector(vectors)
@@ -254,11 +262,18 @@ def most_similar_segments(
     *,
     version: str,
     today: date,
+    scope: SqliteScope | None = None,
 ) -> list[PassageSpan]:
-    """Return the ranges of the segments most similar to the query, best first; ties by age, path and position."""
+    """Return the ranges of the segments most similar to the query, best first; ties by age, path and position.
+
+    With `scope`, only segments in its folders.
+    """
+    among = scope.texts(tables) if scope else None
 
     def search(limit: int) -> list[tuple[int, float]]:
-        return searcher.search(tables.db, model_id, vector_query.vector, limit=limit, version=version)
+        return searcher.search(
+            tables.db, model_id, vector_query.vector, limit=limit, version=version, among=among
+        )
 
     def standing(texts: Collection[int]) -> Iterable[TextLocation]:
         for text_id in texts:
@@ -267,6 +282,8 @@ def most_similar_segments(
                 " CROSS JOIN notes@ ON notes@.id = segments@.id >> 24 WHERE text = ?",
                 (text_id,),
             ):
+                if scope and not scope.folders.contains(check_text(path)):
+                    continue
                 note, first = divmod(check_integer(segment), POSITIONS)
                 place = (note, first, check_integer(last))
                 yield TextLocation(text_id, check_text(path), place, parse_day(day), check_integer(mtime_ns))

@@ -1,7 +1,7 @@
 """What holds for every way of finding alike vectors: all of them give the same."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import apsw
@@ -38,10 +38,18 @@ def file(tmp_path: Path) -> Iterator[VectorFile]:
 
 
 def search(
-    searcher: VectorSearcher, file: VectorFile, query: Vectors, *, limit: int = 10, model: int = 1
+    searcher: VectorSearcher,
+    file: VectorFile,
+    query: Vectors,
+    *,
+    limit: int = 10,
+    model: int = 1,
+    among: Sequence[int] | None = None,
 ) -> list[tuple[int, float]]:
     with file.db:
-        return searcher.search(file.db, model, query.tobytes(), limit=limit, version=file.version)
+        return searcher.search(
+            file.db, model, query.tobytes(), limit=limit, version=file.version, among=among
+        )
     raise AssertionError
 
 
@@ -119,6 +127,21 @@ def test_the_same_in_every_order_of_coming(nearest: VectorSearcher, file: Vector
     random.Random(1).shuffle(order)
     file.add_for([texts[place] for place in order], vectors[order], model=1)
     assert_best(search(nearest, file, vectors[50]), texts, vectors, vectors[50], limit=10)
+
+
+@pytest.mark.parametrize("count", [0, 1, 60, 900])
+def test_only_the_texts_among_which_it_searches_are_compared(
+    nearest: VectorSearcher, file: VectorFile, count: int
+) -> None:
+    vectors = clustered_vectors(1200, 384)
+    texts = file.add(vectors)
+    places = sorted(random.Random(count).sample(range(1200), count))
+    among = [texts[place] for place in places]
+    for query in vectors[::150]:
+        for limit in (1, 12, 1500):
+            result = search(nearest, file, query, limit=limit, among=among)
+            assert_best(result, among, vectors[places], query, limit=limit)
+        assert len(search(nearest, file, query)) == 10
 
 
 def test_nothing_is_found_where_there_is_nothing(nearest: VectorSearcher, file: VectorFile) -> None:

@@ -11,10 +11,11 @@ from memory.embedding_backfill import EmbeddingBackfill
 from memory.embeddings.factory import Embedding
 from memory.errors import IndexUnavailable
 from memory.index.location import IndexFileLocation
+from memory.memory import Memory
 from memory.note_search import NoteSearch
 from memory.notes import Notes
 from memory.progress import RunningJobs
-from memory.settings import ChunkSettings, EmbeddingSettings, SearchSettings
+from memory.settings import ChunkSettings, EmbeddingSettings, MemorySettings, SearchSettings
 from memory.synced_index import SyncedIndex
 
 
@@ -58,3 +59,30 @@ async def test_without_a_scan_it_says_that_the_index_cannot_be_used(tmp_path: Pa
         (tmp_path / "private/talk.db").mkdir()
         with pytest.raises(IndexUnavailable):
             await search.search("passport")
+
+
+async def test_some_folders_are_searched_as_if_there_were_no_others(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / f"talk/{folder}").mkdir(parents=True)
+        (tmp_path / f"talk/{folder}/1.md").write_text("- the passport is in the desk\n")
+    (tmp_path / "talk/1.md").write_text("- the passport is in the desk\n")
+    async with opened_search(tmp_path) as (search, _):
+
+        async def found(within: list[str] | None) -> set[str]:
+            return {hit.path for hit in (await search.search("passport", within=within)).hits}
+
+        assert await found(None) == {"a/1.md", "b/1.md", "1.md"}
+        assert await found(["a"]) == {"a/1.md"}
+        assert await found(["b", "a", "c"]) == {"a/1.md", "b/1.md"}
+        assert await found(["1.md"]) == await found([""]) == await found([]) == set()
+
+
+async def test_some_folders_are_searched_without_the_index_too(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / f"memory/{folder}").mkdir(parents=True)
+        (tmp_path / f"memory/{folder}/1.md").write_text("- the passport is in the desk\n")
+    (tmp_path / ".commonplace/index.db").mkdir(parents=True)
+    async with Memory(MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC)) as memory:
+        results = await memory.search("passport", within=["a"])
+        assert [(hit.path, hit.source) for hit in results.hits] == [("a/1.md", "scan")]
+        assert (await memory.search("passport", within=[])).hits == ()

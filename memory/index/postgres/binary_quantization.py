@@ -38,7 +38,14 @@ class BinaryServerSearcher(ExactServerSearcher):
         self._signs = BinaryVectorCache()
 
     def search(
-        self, db: "Db", model: int, query: Vector, *, limit: int, state: str
+        self,
+        db: "Db",
+        model: int,
+        query: Vector,
+        *,
+        limit: int,
+        state: str,
+        among: Sequence[int] | None = None,
     ) -> list[tuple[int, float]]:
         """See `ServerSearcher.search`."""
         import numpy as np
@@ -46,12 +53,13 @@ class BinaryServerSearcher(ExactServerSearcher):
         rows = _ServerVectorRows(db)
         count = rows.count(model)
         if count > MAX_VECTORS:
-            return super().search(db, model, query, limit=limit, state=state)
+            return super().search(db, model, query, limit=limit, state=state, among=among)
         if limit <= 0 or not count:
             return []
         asked = np.frombuffer(query, "<f4")
         signs = self._signs.of(rows, model, state, dimensions=len(asked))
-        ids = signs.ids[signs.candidates(asked, results=limit, crowding=CANDIDATE_GROWTH_EXPONENT)]
+        places = signs.candidates(asked, results=limit, crowding=CANDIDATE_GROWTH_EXPONENT, among=among)
+        ids = signs.ids[places]
         return db.execute(
             "SELECT text, -(embedding <#> %s::vector) AS alike FROM commonplace.embeddings WHERE id = ANY(%s)"
             " ORDER BY alike DESC, text LIMIT %s",

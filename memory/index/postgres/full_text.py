@@ -6,6 +6,7 @@ up to that number, times 6/π², so its difference from 1 gives the number, up t
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 
 from memory.index.postgres.lexemes import format_all_query, format_any_query, format_lexeme, format_tsquery
@@ -31,7 +32,7 @@ _CLOSENESS = "ts_rank_cd('{1,1,1,1}', c.words, %(wanted)s::tsquery)"
 # Values from outside the row are computed once; otherwise each function of the words would compute them.
 _HITS = (
     "(SELECT id, note, first, day, length, words || ''::tsvector AS words FROM commonplace.chunks@"
-    " WHERE words @@ %(wanted)s::tsquery {fence}) AS c"
+    " WHERE words @@ %(wanted)s::tsquery{condition} {fence}) AS c"
 )
 _SOME = "LIMIT %(looked_at)s"
 _NEWEST = newest_first_sql(
@@ -44,9 +45,6 @@ _BEST = (
     f" ORDER BY {_BAND} DESC FETCH FIRST %(most)s ROWS WITH TIES) AS c"
     f" JOIN commonplace.notes@ AS n ON n.id = c.note ORDER BY {_BAND} DESC, {_NEWEST} LIMIT %(most)s"
 )
-_BY_BM25 = _BEST.format(score=_BM25, fence="OFFSET 0")
-_SOME_BY_BM25 = _BEST.format(score=_BM25, fence=_SOME)
-_SOME_BY_CLOSENESS = _BEST.format(score=_CLOSENESS, fence=_SOME)
 _NEWEST_OF = (
     "SELECT c.id FROM commonplace.chunks@ AS c"  # noqa: S608 - nothing but our own
     " JOIN commonplace.notes@ AS n ON n.id = c.note"
@@ -54,12 +52,36 @@ _NEWEST_OF = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """SQL that finds chunks among all of them, or among those that fulfil a condition."""
+
+    matches: str
+    by_bm25: str
+    some_by_bm25: str
+    some_by_closeness: str
+
+    @classmethod
+    def of(cls, condition: str) -> "Statements":
+        """Return the statements with a condition on a chunk's row, such as ` AND note = 1`; "" for all chunks."""
+        return cls(
+            matches=f"SELECT id FROM commonplace.chunks@ WHERE words @@ %(wanted)s::tsquery{condition}",  # noqa: S608
+            by_bm25=_BEST.format(score=_BM25, fence="OFFSET 0", condition=condition),
+            some_by_bm25=_BEST.format(score=_BM25, fence=_SOME, condition=condition),
+            some_by_closeness=_BEST.format(score=_CLOSENESS, fence=_SOME, condition=condition),
+        )
+
+
 class PostgresFullText:
     """`FullText` on the server. Use it within a transaction."""
+
+    _statements = Statements.of("")
 
     def __init__(self, tables: PostgresTables) -> None:
         """Read nothing yet."""
         self._tables = tables
+        self._values: Mapping[str, object] = {}
+        """Values of the statements' condition."""
 
     @property
     def limits(self) -> ProposalLimits:
@@ -80,11 +102,8 @@ class PostgresFullText:
 
     def list_matches(self, terms: Sequence[Term]) -> list[int]:
         """See `FullText.list_matches`."""
-        rows = self._tables.run(
-            "SELECT id FROM commonplace.chunks@ WHERE words @@ %s::tsquery",
-            [format_any_query(_to_lexemes(terms))],
-        )
-        return [row[0] for row in rows]
+        values = {"wanted": format_any_query(to_lexemes(terms)), **self._values}
+        return [row[0] for row in self._tables.run(self._statements.matches, values)]
 
     def score_matches(
         self, terms: Sequence[Term], counts: TermCounts, *, limit: int, today: date
@@ -105,26 +124,28 @@ class PostgresFullText:
         """See `FullText.score_chosen`."""
         is_common = counts.sum_hits(chosen) > LIMITS.exact_hits
         values = {
-            "wanted": format_any_query(_to_lexemes(chosen)),
-            "queries": [format_tsquery(lexeme) for lexeme in _to_lexemes(weights)],
+            "wanted": format_any_query(to_lexemes(chosen)),
+            "queries": [format_tsquery(lexeme) for lexeme in to_lexemes(weights)],
             "weights": list(weights.values()),
             "average": counts.average_length,
         }
-        return self._list_best(_SOME_BY_BM25 if is_common else _BY_BM25, values, limit=limit, today=today)
+        sql = self._statements.some_by_bm25 if is_common else self._statements.by_bm25
+        return self._list_best(sql, values, limit=limit, today=today)
 
     def score_closeness(
         self, weights: Mapping[Term, float], counts: TermCounts, *, limit: int, today: date
     ) -> Iterator[list[ScoredChunk]]:
         """See `FullText.score_closeness`. Of many matches, only `MAX_COMMON_HITS` are scored."""
-        wanted = format_all_query(_to_lexemes(weights))
-        yield self._list_best(_SOME_BY_CLOSENESS, {"wanted": wanted}, limit=limit, today=today)
+        wanted = format_all_query(to_lexemes(weights))
+        sql = self._statements.some_by_closeness
+        yield self._list_best(sql, {"wanted": wanted}, limit=limit, today=today)
 
     def _list_best(
         self, sql: str, values: dict[str, object], *, limit: int, today: date
     ) -> list[ScoredChunk]:
         """Return the best chunks; near ties are broken here, which saves a round trip."""
         values |= {"most": limit, "looked_at": max(limit, MAX_COMMON_HITS), "today": today.toordinal()}
-        return self._tables.run(sql, values).fetchall()
+        return self._tables.run(sql, {**values, **self._values}).fetchall()
 
     def list_newest(self, chunks: Sequence[int], *, limit: int, today: date) -> list[int]:
         """See `FullText.list_newest`."""
@@ -136,7 +157,7 @@ def _read_frequencies(tables: PostgresTables, terms: Sequence[Term]) -> dict[Ter
     """Return each term's number of chunks."""
     if not terms:
         return {}
-    lexemes = _to_lexemes(terms)
+    lexemes = to_lexemes(terms)
     counts: dict[str, int] = dict(
         tables.run(
             "SELECT word, sum(chunks)::bigint FROM (SELECT word, chunks FROM commonplace.lexemes@ WHERE word = ANY(%s)"
@@ -148,5 +169,6 @@ def _read_frequencies(tables: PostgresTables, terms: Sequence[Term]) -> dict[Ter
     return {term: counts.get(lexeme, 0) for term, lexeme in zip(terms, lexemes, strict=True)}
 
 
-def _to_lexemes(terms: Iterable[Term]) -> list[str]:
+def to_lexemes(terms: Iterable[Term]) -> list[str]:
+    """Return the lexemes to look up for the terms."""
     return [format_lexeme(term) for term in terms]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memory.embeddings.protocol import ModelId, Vector
 from memory.errors import IndexCorrupted, IndexUnavailable
+from memory.folder_scope import FolderScope
 from memory.index.mean_centering import MeanVector
 from memory.index.postgres import active_instances, claims, model_versions
 from memory.index.postgres import vectors as stored
@@ -17,7 +18,7 @@ from memory.index.postgres.full_text import PostgresFullText
 from memory.index.postgres.initialization import IndexRecreated, check_state, prepare, recreate
 from memory.index.postgres.liveness_lock import LivenessLock
 from memory.index.postgres.notes import merge_lexemes, read_notes, read_stamps, write_notes
-from memory.index.postgres.passage_runs import read_chunk_spans, read_day_spans, read_runs
+from memory.index.postgres.passage_runs import Similarities, read_chunk_spans, read_day_spans, read_runs
 from memory.index.postgres.purge import rewrite_tables, transaction_id
 from memory.index.postgres.schema import (
     SHADOW_LOCK,
@@ -27,6 +28,7 @@ from memory.index.postgres.schema import (
     read_snapshot_state,
     read_state,
 )
+from memory.index.postgres.scope import PostgresScope, ScopedPostgresFullText
 from memory.index.postgres.vector_search import ExactServerSearcher, ServerSearcher
 from memory.index.proposals import propose
 from memory.index.protocol import (
@@ -107,7 +109,9 @@ class GenerationIndex:
         self._wanted: ModelId | None = None
         self._numbers: tuple[str, ModelId, VectorCounts] | None = None
         self._all_embedded: tuple[str, ModelId] | None = None
-        self._mean_vectors: tuple[str, int, MeanVector | None] = ("", 0, None)
+        self._scope: tuple[tuple[str, FolderScope], PostgresScope] | None = None
+        self._mean_of: tuple[str, int, FolderScope | None] = ("", 0, None)
+        self._mean: MeanVector | None = None
 
     def track_model(self, model: ModelId | None) -> None:
         """See `Index.track_model`."""
@@ -197,6 +201,7 @@ class GenerationIndex:
         vector_query: VectorQuery | None = None,
         days: Sequence[DayRange] = (),
         today: date = date.max,
+        within: Collection[str] | None = None,
     ) -> SearchCandidates:
         """See `Index.candidates`."""
         if not terms and not vector_query and not days:
@@ -204,24 +209,44 @@ class GenerationIndex:
 
         def look(tx: ServerTransaction) -> SearchCandidates:
             tables = tx.tables
-            proposal = propose(PostgresFullText(tables), terms, limit=limit, today=today)
-            frequencies, chunks = proposal.frequencies, proposal.total
-            found = read_chunk_spans(tables, proposal.chunks) + read_day_spans(tables, days)
+            scope = None if within is None else self._find_scope(tx, FolderScope.of(within))
+            full_text = ScopedPostgresFullText(tables, scope) if scope else PostgresFullText(tables)
+            proposal = propose(full_text, terms, limit=limit, today=today)
+            found = read_chunk_spans(tables, proposal.chunks)
+            found += read_day_spans(tables, days, scope.notes if scope else None)
+            compare: Similarities | None = None
             model = stored.find_model(tx.db, vector_query.model) if vector_query else None
-            if not vector_query or model is None:
-                return SearchCandidates(tuple(read_runs(tables, found)), frequencies, chunks)
-            found += stored.most_similar_segments(
-                tables, self._searcher, model, vector_query, state=tx.version, today=today
-            )
-            if self._mean_vectors[:2] != (tx.version, model):
-                common = stored.read_mean_vector(tx.db, model, size=len(vector_query.vector))
-                self._mean_vectors = (tx.version, model, common)
-            compare = partial(
-                stored.read_similarities, tx.db, self._searcher, model, vector_query, self._mean_vectors[2]
-            )
-            return SearchCandidates(tuple(read_runs(tables, found, compare)), frequencies, chunks)
+            if vector_query and model is not None:
+                found += stored.most_similar_segments(
+                    tables,
+                    self._searcher,
+                    model,
+                    vector_query,
+                    state=tx.version,
+                    today=today,
+                    scope=scope,
+                )
+                mean = self._mean_vector(tx, model, len(vector_query.vector), scope)
+                compare = partial(stored.read_similarities, tx.db, self._searcher, model, vector_query, mean)
+            runs = tuple(read_runs(tables, found, compare))
+            return SearchCandidates(runs, proposal.frequencies, proposal.total)
 
         return self._run_read(look)
+
+    def _find_scope(self, tx: ServerTransaction, folders: FolderScope) -> PostgresScope:
+        if self._scope is None or self._scope[0] != (tx.version, folders):
+            self._scope = ((tx.version, folders), PostgresScope(tx.tables, folders))
+        return self._scope[1]
+
+    def _mean_vector(
+        self, tx: ServerTransaction, model: int, size: int, scope: PostgresScope | None
+    ) -> MeanVector | None:
+        wanted = (tx.version, model, scope.folders if scope else None)
+        if self._mean_of != wanted:
+            among = scope.texts(tx.tables) if scope else None
+            mean = stored.read_mean_vector(tx.db, model, size=size, among=among)
+            self._mean_of, self._mean = wanted, mean
+        return self._mean
 
     def list_unembedded(self, model: ModelId, *, limit: int) -> list[UnembeddedText]:
         """See `Index.list_unembedded`. Leaves out texts that other instances are embedding now."""

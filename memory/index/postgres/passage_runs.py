@@ -33,14 +33,24 @@ def read_chunk_spans(tables: PostgresTables, chunks: Sequence[int]) -> list[Pass
     ).fetchall()
 
 
-def read_day_spans(tables: PostgresTables, days: Iterable[DayRange]) -> list[PassageSpan]:
-    """Return the ranges of the daily logs of these days, whole; the latest ones if there are many."""
+def read_day_spans(
+    tables: PostgresTables, days: Iterable[DayRange], notes: Sequence[int] | None = None
+) -> list[PassageSpan]:
+    """Return the ranges of the daily logs of these days, whole; the latest ones if there are many.
+
+    With `notes`, only logs among these.
+    """
+    among = "" if notes is None else " AND id = ANY(%(notes)s)"
+    sql = (
+        "SELECT id FROM commonplace.notes@ WHERE day BETWEEN %(first)s AND %(last)s"  # noqa: S608
+        f"{among} ORDER BY day DESC, path LIMIT %(most)s"
+    )
     return [
         (note, 0, END)
         for first, last in days
         for (note,) in tables.run(
-            "SELECT id FROM commonplace.notes@ WHERE day BETWEEN %s AND %s ORDER BY day DESC, path LIMIT %s",
-            (first.toordinal(), last.toordinal(), MAX_DAILY_LOGS),
+            sql,
+            {"first": first.toordinal(), "last": last.toordinal(), "most": MAX_DAILY_LOGS, "notes": notes},
         )
     ]
 

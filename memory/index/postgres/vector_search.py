@@ -16,11 +16,19 @@ class ServerSearcher(Protocol):
     """Compares vectors with those on the server; it belongs to one thread, and is called within a transaction."""
 
     def search(
-        self, db: "Db", model: int, query: Vector, *, limit: int, state: str
+        self,
+        db: "Db",
+        model: int,
+        query: Vector,
+        *,
+        limit: int,
+        state: str,
+        among: Sequence[int] | None = None,
     ) -> list[tuple[int, float]]:
         """Return the `limit` most similar texts in use: (text id, cosine), best first, ties by id.
 
-        `state` is an id of the index's state; a cache of the same state is still valid.
+        With `among`, only these texts are compared; they are distinct and in use. `state` is an id of the
+        index's state; a cache of the same state is still valid.
         """
         ...
 
@@ -35,9 +43,20 @@ class ExactServerSearcher:
     """`ServerSearcher` that has the server compare all vectors."""
 
     def search(
-        self, db: "Db", model: int, query: Vector, *, limit: int, state: str
+        self,
+        db: "Db",
+        model: int,
+        query: Vector,
+        *,
+        limit: int,
+        state: str,
+        among: Sequence[int] | None = None,
     ) -> list[tuple[int, float]]:
         """See `ServerSearcher.search`."""
+        if among is not None:
+            found = self.similarities(db, model, [query], among)
+            cosines = [(text, cosine) for text, (cosine,) in found.items()]
+            return sorted(cosines, key=lambda item: (-item[1], item[0]))[:limit]
         return db.execute(
             "SELECT text, -(embedding <#> %s::vector) AS alike FROM commonplace.embeddings AS e WHERE model = %s"
             " AND NOT EXISTS (SELECT FROM commonplace.texts AS t WHERE t.id = e.text AND t.uses = 0)"

@@ -12,6 +12,7 @@ from memory.errors import IndexUnavailable
 from memory.index.mean_centering import SAMPLE, MeanVector, mean_vector
 from memory.index.passage_spans import PassageSpan, parse_day
 from memory.index.postgres.schema import VECTORS_LOCK, PostgresTables, next_tick, strip_invalid
+from memory.index.postgres.scope import PostgresScope
 from memory.index.postgres.vector_search import ServerSearcher
 from memory.index.protocol import UnembeddedText, VectorCounts, VectorQuery
 from memory.index.similarity import TextLocation, compute_similarities, most_similar_spans
@@ -282,14 +283,20 @@ def _delete_vectors(db: "Db", which: str, values: Sequence[Any]) -> int:
     return sum(row[0] for row in rows)
 
 
-def read_mean_vector(db: "Db", model_id: int, *, size: int) -> MeanVector | None:
-    """Return the mean of the vectors in use, from a sample that depends on the texts alone."""
-    rows = db.execute(
-        "SELECT e.embedding::float4[] FROM commonplace.texts AS t"
-        " JOIN commonplace.embeddings AS e ON e.model = %s AND e.text = t.id"
-        " WHERE t.uses > 0 ORDER BY t.digest LIMIT %s",
-        (model_id, SAMPLE),
+def read_mean_vector(
+    db: "Db", model_id: int, *, size: int, among: Sequence[int] | None = None
+) -> MeanVector | None:
+    """Return the mean of the vectors in use, or of those of the texts `among`.
+
+    It is computed from a sample that depends on the texts alone.
+    """
+    chosen = "" if among is None else " AND t.id = ANY(%(among)s)"
+    sql = (
+        "SELECT e.embedding::float4[] FROM commonplace.texts AS t"  # noqa: S608
+        " JOIN commonplace.embeddings AS e ON e.model = %(model)s AND e.text = t.id"
+        f" WHERE t.uses > 0{chosen} ORDER BY t.digest LIMIT %(most)s"
     )
+    rows = db.execute(sql.encode(), {"model": model_id, "among": among, "most": SAMPLE})
     vectors = [pack_numbers(row[0]) for row in rows]
     return mean_vector([vector for vector in vectors if len(vector) == size])
 
@@ -315,11 +322,18 @@ def most_similar_segments(
     *,
     state: str,
     today: date,
+    scope: PostgresScope | None = None,
 ) -> list[PassageSpan]:
-    """Return the ranges of the segments most similar to the query, best first; ties by age, path and position."""
+    """Return the ranges of the segments most similar to the query, best first; ties by age, path and position.
+
+    With `scope`, only segments in its folders.
+    """
+    among = scope.texts(tables) if scope else None
 
     def search(limit: int) -> list[tuple[int, float]]:
-        return searcher.search(tables.db, model_id, vector_query.vector, limit=limit, state=state)
+        return searcher.search(
+            tables.db, model_id, vector_query.vector, limit=limit, state=state, among=among
+        )
 
     def standing(texts: Collection[int]) -> Iterable[TextLocation]:
         for text, path, day, mtime_ns, *place in tables.run(
@@ -327,7 +341,8 @@ def most_similar_segments(
             " JOIN commonplace.notes@ AS n ON n.id = s.note WHERE s.text = ANY(%s)",
             [list(texts)],
         ):
-            yield TextLocation(text, path, (place[0], place[1], place[2]), parse_day(day), mtime_ns)
+            if scope is None or scope.folders.contains(path):
+                yield TextLocation(text, path, (place[0], place[1], place[2]), parse_day(day), mtime_ns)
 
     return most_similar_spans(
         search,

@@ -169,7 +169,14 @@ class BinaryVectorSearcher:
         self._signs = BinaryVectorCache()
 
     def search(
-        self, db: apsw.Connection, model: int, query: Vector, *, limit: int, version: str
+        self,
+        db: apsw.Connection,
+        model: int,
+        query: Vector,
+        *,
+        limit: int,
+        version: str,
+        among: Sequence[int] | None = None,
     ) -> list[tuple[int, float]]:
         """See `VectorSearcher.search`."""
         import numpy as np
@@ -179,7 +186,7 @@ class BinaryVectorSearcher:
         asked = np.frombuffer(query, "<f4")
         rows = _FileVectorRows(db)
         bits = self._signs.of(rows, model, version, dimensions=len(asked))
-        candidates = bits.candidates(asked, results=limit)
+        candidates = bits.candidates(asked, results=limit, among=among)
         cosines = np.vecdot(bits.vectors(rows, candidates), asked)
         texts = bits.texts[candidates]
         best = np.lexsort((texts, -cosines))[:limit]
@@ -292,34 +299,44 @@ class BinaryVectors:
             self._kept = self._kept[staying]
 
     def candidates(
-        self, asked: "NDArray[np.float32]", *, results: int, crowding: float = CANDIDATE_GROWTH_EXPONENT
+        self,
+        asked: "NDArray[np.float32]",
+        *,
+        results: int,
+        crowding: float = CANDIDATE_GROWTH_EXPONENT,
+        among: Sequence[int] | None = None,
     ) -> "NDArray[np.intp]":
         """Return positions of the used vectors whose bits differ least, in row order; enough for `results`.
 
-        `asked`: float32, (dimensions,). `crowding` is the exponent of growth. Returns intp, (n,).
+        `asked`: float32, (dimensions,). `crowding` is the exponent of growth. `among`: only the vectors of
+        these texts. Returns intp, (n,).
         """
         import numpy as np
 
+        excluded = self._unused if among is None else np.flatnonzero(~np.isin(self.texts, among))
+        included = self._filled - len(excluded)
         prefix_first = self._dimensions >= MIN_PREFIX_DIMENSIONS and self._filled >= MIN_PREFIX_VECTORS
         most = _count_candidates(
             results,
             dimensions=self._dimensions,
-            count=MIN_PREFIX_VECTORS if prefix_first else self._filled,
+            count=min(included, MIN_PREFIX_VECTORS) if prefix_first else included,
             crowding=crowding,
         )
-        if self._filled - len(self._unused) <= most:
-            return np.delete(np.arange(self._filled), self._unused)
+        if included <= most:
+            return np.delete(np.arange(self._filled), excluded)
         pattern = self._pack_words(quantize(asked[None, :], self._mean))
         selected = PREFIX_CANDIDATES_PER_CANDIDATE * most
         if not prefix_first or selected > self._filled // MIN_VECTORS_PER_PREFIX_CANDIDATE:
-            return _lowest(self._count_differing(pattern), most)
-        differing = self._count_differing(pattern[:PREFIX_WORDS])
+            return _lowest(self._count_differing(pattern, excluded), most)
+        differing = self._count_differing(pattern[:PREFIX_WORDS], excluded)
         places = _lowest(differing, selected)
         differing = differing[places] + self._count_rest(places, pattern[PREFIX_WORDS:])
         return places[_lowest(differing, most)]
 
-    def _count_differing(self, pattern: "NDArray[np.uint64]") -> "NDArray[np.uint16]":
-        """Count each vector's bits that differ from `pattern`, its first words; unused vectors come last."""
+    def _count_differing(
+        self, pattern: "NDArray[np.uint64]", excluded: "NDArray[np.intp]"
+    ) -> "NDArray[np.uint16]":
+        """Count each vector's bits that differ from `pattern`, its first words; those at `excluded` come last."""
         import numpy as np
 
         differing = np.empty(self._filled, np.uint16)
@@ -327,7 +344,7 @@ class BinaryVectors:
             here = differing[start : start + BLOCK_VECTORS]
             words = block[: len(pattern), : len(here)]
             np.bitwise_count(words ^ pattern).sum(axis=0, dtype=np.uint16, out=here)
-        differing[self._unused] = self._dimensions + 1
+        differing[excluded] = self._dimensions + 1
         return differing
 
     def _count_rest(self, places: "NDArray[np.intp]", pattern: "NDArray[np.uint64]") -> "NDArray[np.uint16]":

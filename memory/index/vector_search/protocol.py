@@ -28,9 +28,18 @@ class VectorSearcher(Protocol):
         ...
 
     def search(
-        self, db: apsw.Connection, model: int, query: Vector, *, limit: int, version: str
+        self,
+        db: apsw.Connection,
+        model: int,
+        query: Vector,
+        *,
+        limit: int,
+        version: str,
+        among: Sequence[int] | None = None,
     ) -> list[tuple[int, float]]:
         """Return the `limit` most similar texts in use: (text id, cosine), best first, ties by id.
+
+        With `among`, only these texts are compared; they are distinct and in use.
 
         `version` is the file's identity, a slash, and an id of its state: a cache of another identity is
         dropped, one of the same version is still valid. Raises `IndexCorrupted` if the model's vectors are

@@ -38,9 +38,19 @@ class SqliteVecSearcher:
         self._loaded: weakref.ref[apsw.Connection] | None = None
 
     def search(
-        self, db: apsw.Connection, model: int, query: Vector, *, limit: int, version: str
+        self,
+        db: apsw.Connection,
+        model: int,
+        query: Vector,
+        *,
+        limit: int,
+        version: str,
+        among: Sequence[int] | None = None,
     ) -> list[tuple[int, float]]:
         """See `VectorSearcher.search`."""
+        if among is not None:
+            cosines = self.similarities(db, model, query, among)
+            return sorted(cosines.items(), key=lambda item: (-item[1], item[0]))[:limit]
         if not has_vectors(db, model, query):
             return []
         self._load_into(db)

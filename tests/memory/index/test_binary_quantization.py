@@ -226,6 +226,23 @@ def test_a_prefix_first_misses_few_of_the_best(file: VectorFile, monkeypatch: py
 
 
 @pytest.mark.usefixtures("prefix_first")
+@pytest.mark.parametrize("share", [2, 4, 400])
+def test_a_prefix_first_finds_the_best_of_some_texts(file: VectorFile, share: int) -> None:
+    vectors = clustered_vectors(4000, 1536)
+    among = file.add(vectors)[::share]
+    searcher = BinaryVectorSearcher()
+    hits = 0
+    for query in unit(vectors[::200] + 0.02 * random_vectors(20, 1536, seed=3)):
+        with file.db:
+            found = searcher.search(file.db, 1, query.tobytes(), limit=3, version=file.version, among=among)
+        assert {text for text, _ in found} <= {*among}
+        best = [among[place] for place in np.argsort(-(vectors[::share] @ query))[:3]]
+        assert found[0][0] == best[0]
+        hits += len({text for text, _ in found} & {*best})
+    assert hits >= 0.95 * 3 * 20
+
+
+@pytest.mark.usefixtures("prefix_first")
 def test_a_prefix_first_follows_every_change(file: VectorFile) -> None:
     """Additions, deletions and unused texts across many blocks, with the prefix compared first throughout."""
     vectors = clustered_vectors(6000, 1024)

@@ -1,0 +1,34 @@
+"""Some top-level folders of a memory, which a search may be limited to; pure."""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+_NEVER_IN_A_NAME = re.compile("[/\0\ud800-\udfff]")
+_AFTER_SLASH = chr(ord("/") + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class FolderScope:
+    """The notes in these folders and everything below; a note that is in no folder is in none of them."""
+
+    folders: frozenset[str]
+
+    @classmethod
+    def of(cls, names: Collection[str]) -> "FolderScope":
+        """Return the scope of the folders with exactly these names; other names are those of no folder."""
+        return cls(frozenset(filter(_can_be_folder, names)))
+
+    def contains(self, path: str) -> bool:
+        """Return whether the note with this path is in one of the folders."""
+        folder, slash, _ = path.partition("/")
+        return bool(slash) and folder in self.folders
+
+    def path_ranges(self) -> list[tuple[str, str]]:
+        """Return the range of paths of each folder, by code point: the first one may be in it, the second not."""
+        return [(f"{folder}/", f"{folder}{_AFTER_SLASH}") for folder in sorted(self.folders)]
+
+
+def _can_be_folder(name: str) -> bool:
+    """Return whether a top-level folder may have this name. NUL and lone surrogates cannot be stored."""
+    return bool(name) and not _NEVER_IN_A_NAME.search(name)
