@@ -117,7 +117,7 @@ class Excerpt:
 
 
 class ConversationSearch:
-    """The search of all conversations in a workspace. Errors are `MemoryFault`s; call `close` at the end.
+    """The search of all conversations in a workspace. Errors are `MemoryFault`s; call `aclose` at the end.
 
     Its index is derived from state.db alone: it may be deleted at any time. Every hit is read from state.db again
     before it is returned.
@@ -174,10 +174,10 @@ class ConversationSearch:
         self._search.set_settings(search)
 
     def stop(self) -> None:
-        """Tell running indexing to stop soon, so that `close` need not wait long."""
+        """Tell running indexing to stop soon, so that `aclose` need not wait long."""
         self._index.stop()
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Stop indexing, wait for running work and close the files. An unfinished index is resumed next time."""
         self.stop()
         await self._index.close()

@@ -97,7 +97,7 @@ async def opened(
         try:
             yield Chats(base, state, search)
         finally:
-            await search.close()
+            await search.aclose()
 
 
 @pytest.fixture
