@@ -66,6 +66,8 @@ class TurnContext:
     """Whether the turn may use the memory."""
     in_room: bool = False
     """Whether several people write in the chat."""
+    groups: tuple[str, ...] = ()
+    """What counts for the person in this chat, as in IncomingMessage."""
     may_flush: bool = False
     """Whether what is said in the chat may go into the notes without being asked."""
     prefer: str = ""
@@ -149,6 +151,12 @@ class TurnContext:
 
     def tool_context(self, conversation: Conversation, call_id: str) -> ToolUse:
         """Return the origin of a tool call; it is the same when the call runs again."""
+        began = 1 + (conversation.last_seq if self.start_seq is None else self.start_seq)
         return ToolUse(
-            f"call-{conversation.id}-{conversation.last_call_seq}-{call_id}", self.chat, self.person
+            f"call-{conversation.id}-{conversation.last_call_seq}-{call_id}",
+            self.chat,
+            self.person,
+            groups=self.groups,
+            conversation=conversation.id,
+            asked_at=min(began, conversation.last_question_seq or began),
         )

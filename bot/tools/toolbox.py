@@ -49,6 +49,12 @@ class ToolUse:
     """Identifies the call: the same when it runs again after a crash."""
     chat: ChatId
     person: PersonId
+    groups: tuple[str, ...] = ()
+    """What counts for the person in this chat, as in IncomingMessage."""
+    conversation: int | None = None
+    """The conversation that the call is part of; None if it is part of none."""
+    asked_at: int = 0
+    """Seq of the first message that the turn answers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,107 +2,30 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager
-from datetime import date, datetime, timedelta
+from collections.abc import AsyncIterator
+from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 from pydantic import SecretStr
 
-from bot.config.settings import ConversationSearchSettings
-from bot.conversations.conversation import Conversation
 from bot.conversations.index_file import INDEX_NAME, delete_index
-from bot.conversations.search import ConversationHit, ConversationSearch, MessageMissing, Moment
-from bot.messages import ChatId, PersonId
-from bot.models.protocol import AssistantMessage, UserMessage
-from bot.state import flushes, forgetting
+from bot.conversations.search import ConversationHit, MessageMissing, Moment
+from bot.models.protocol import AssistantMessage
+from bot.state import forgetting
 from bot.state.database import State
 from bot.state.forgetting import ENTRIES
 from bot.supervisor import Supervisor
-from memory.embeddings.factory import Embedding, open_embedding
+from memory.embeddings.factory import open_embedding
 from memory.settings import EmbeddingSettings, MemorySettings
+from tests.fakes.chats import HERE, ROOM, START, ChatClock, Chats, open_chats
 from tests.fakes.embedding_server import KEY, EmbeddingServer
-from tests.fakes.fresh_state import copy_fresh_state
-
-HERE = ChatId("telegram", "1")
-ROOM = ChatId("telegram", "-5")
-ANNA = PersonId("telegram", "1")
-START = datetime(2026, 11, 21, 12, tzinfo=ZoneInfo("Europe/Berlin"))
-
-
-class Chats:
-    """state.db with conversations, and the search of them."""
-
-    def __init__(self, base: Path, state: State, search: ConversationSearch) -> None:
-        self.base, self.state, self.search = base, state, search
-
-    async def say(self, *said: str, chat: ChatId = HERE, speaker: str = "") -> Conversation:
-        """Say lines in turns; the first one is the person's."""
-        talk = Conversation(self.state, chat)
-        await talk.load()
-        for number, text in enumerate(said):
-            if number % 2:
-                await talk.append(AssistantMessage(text))
-            else:
-                await talk.add_user_messages([(UserMessage(text, speaker=speaker), ANNA)])
-        return talk
-
-    async def find(
-        self, query: str, chats: Collection[str] | None = None, **how: Any
-    ) -> tuple[ConversationHit, ...]:
-        return (await self.search.search(query, chats=chats, **how)).hits
-
-    async def snippets(self, query: str, chats: Collection[str] | None = None, **how: Any) -> list[str]:
-        return [hit.snippet for hit in await self.find(query, chats, **how)]
-
-    async def name_chat(self, chat: ChatId, name: str) -> None:
-        await self.state.change(partial(flushes.save_chat, chat=str(chat), name=name, flush=True))
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.time = START
-
-    def now(self) -> datetime:
-        return self.time
-
-
-@asynccontextmanager
-async def opened(
-    base: Path,
-    *,
-    clock: Clock | None = None,
-    lasting: bool = True,
-    embedding: Embedding | None = None,
-    memory: MemorySettings | None = None,
-    **settings: Any,
-) -> AsyncIterator[Chats]:
-    clock = clock or Clock()
-    private = base / ".commonplace"
-    async with State(copy_fresh_state(private / "state.db"), now=clock.now) as state:
-        search = ConversationSearch(
-            private,
-            memory=memory or MemorySettings(),
-            settings=ConversationSearchSettings(**settings),
-            now=clock.now,
-            agent_name=lambda: "Robin",
-            embedding=embedding,
-            lasting=lasting,
-        )
-        state.on_append(search.note_said)
-        try:
-            yield Chats(base, state, search)
-        finally:
-            await search.aclose()
 
 
 @pytest.fixture
 async def chats(tmp_path: Path) -> AsyncIterator[Chats]:
-    async with opened(tmp_path) as chats:
+    async with open_chats(tmp_path) as chats:
         yield chats
 
 
@@ -172,8 +95,8 @@ async def test_a_question_does_not_find_itself(chats: Chats) -> None:
 
 
 async def test_dates_and_the_newest_first_as_in_notes(tmp_path: Path) -> None:
-    clock = Clock()
-    async with opened(tmp_path, clock=clock) as chats:
+    clock = ChatClock()
+    async with open_chats(tmp_path, clock=clock) as chats:
         await chats.say("we met at the harbour")
         clock.time += timedelta(days=10)
         await chats.say("we met at the harbour")
@@ -191,12 +114,12 @@ async def test_meaning_finds_what_shares_no_word(tmp_path: Path) -> None:
         )
         made = open_embedding(settings, sections={}, environment={}, chat=None)
         memory = MemorySettings(embedding=settings)
-        async with opened(tmp_path, embedding=made, memory=memory) as chats:
+        async with open_chats(tmp_path, embedding=made, memory=memory) as chats:
             await chats.say("a word")
             assert set(chats.search.background_tasks()) == {"conversation index"}
             await chats.snippets("word")
         assert server.requests == [], "nothing is sent anywhere by default"
-        async with opened(tmp_path, embedding=made, memory=memory, vectors=True) as chats:
+        async with open_chats(tmp_path, embedding=made, memory=memory, vectors=True) as chats:
             tasks = chats.search.background_tasks()
             assert set(tasks) == {"conversation index", "conversation vectors"}
             await chats.search.sync()
@@ -248,7 +171,7 @@ async def forget_first(state: State) -> None:
 
 async def test_what_was_forgotten_is_not_shown_even_if_the_index_still_has_it(tmp_path: Path) -> None:
     """As after a kill between the two files: the index is that of before."""
-    async with opened(tmp_path) as chats:
+    async with open_chats(tmp_path) as chats:
         await chats.say("the xylophagous beetle", "I see.")
         await chats.say("the xylophagous worm", "I see.")
         assert len(await chats.find("xylophagous")) == 2
@@ -270,14 +193,14 @@ async def test_a_retracted_answer_is_not_found(chats: Chats) -> None:
 
 
 async def test_retention_limits_what_is_found_and_nothing_else(tmp_path: Path) -> None:
-    clock = Clock()
-    async with opened(tmp_path, clock=clock, retention_days=30) as chats:
+    clock = ChatClock()
+    async with open_chats(tmp_path, clock=clock, retention_days=30) as chats:
         await chats.say("the old boat")
         clock.time += timedelta(days=31)
         await chats.say("the new boat")
         assert await chats.snippets("boat") == ["the new boat"]
         assert (await chats.search.get("1:1", chats=None)).messages[0].text == "the old boat"
-    async with opened(tmp_path, clock=clock) as chats:
+    async with open_chats(tmp_path, clock=clock) as chats:
         await chats.search.sync()
         assert await chats.snippets("boat") == ["the new boat", "the old boat"]
 
@@ -288,7 +211,7 @@ async def test_retention_limits_what_is_found_and_nothing_else(tmp_path: Path) -
 @pytest.mark.parametrize("damage", ["deleted", "garbage", "truncated", "outdated"])
 async def test_a_lost_damaged_or_outdated_index_is_built_anew(tmp_path: Path, damage: str) -> None:
     index = tmp_path / ".commonplace" / INDEX_NAME
-    async with opened(tmp_path) as chats:
+    async with open_chats(tmp_path) as chats:
         await chats.say("the boat")
         assert await chats.snippets("boat") == ["the boat"]
     match damage:
@@ -302,7 +225,7 @@ async def test_a_lost_damaged_or_outdated_index_is_built_anew(tmp_path: Path, da
             with sqlite3.connect(index) as db:
                 db.execute("UPDATE about SET value = 'of old' WHERE key = 'fingerprint'")
             db.close()
-    async with opened(tmp_path) as chats:
+    async with open_chats(tmp_path) as chats:
         assert await chats.snippets("boat") == ["the boat"]
         await chats.say("the new boat")
         assert len(await chats.snippets("boat")) == 2
@@ -316,7 +239,7 @@ async def test_an_index_that_disappears_under_a_running_search_is_built_anew(cha
 
 
 async def test_two_processes_find_what_the_other_was_told(tmp_path: Path) -> None:
-    async with opened(tmp_path) as one, opened(tmp_path) as other:
+    async with open_chats(tmp_path) as one, open_chats(tmp_path) as other:
         await one.say("said in one")
         await other.say("said in the other", chat=ROOM)
         async with asyncio.timeout(2):
@@ -355,7 +278,7 @@ def _bytes_of(base: Path) -> bytes:
 
 async def test_a_failure_in_the_background_is_seen_and_ends(tmp_path: Path) -> None:
     supervisor = Supervisor(pauses=(0.01,))
-    async with opened(tmp_path) as chats:
+    async with open_chats(tmp_path) as chats:
         (tmp_path / ".commonplace" / INDEX_NAME).mkdir()
         ((name, follow),) = chats.search.background_tasks().items()
         task = supervisor.start(name, follow)
