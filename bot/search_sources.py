@@ -11,6 +11,7 @@ from bot import phrases
 from bot.conversations.search import ConversationHit, ConversationSearch, Moment
 from bot.sanitize import one_line
 from memory.errors import MemoryFault
+from memory.forgetting import WordsToForget
 from memory.memory import Memory
 from memory.ranking.query import BEGINNING_WEIGHT
 from memory.ranking.term_counter import TermCounter
@@ -30,6 +31,9 @@ UNASKED_SECONDS = 5.0
 
 MAX_UNASKED = 3
 """Maximum results from conversations if the notes have some, too."""
+
+MAX_REMOVED = 200
+"""How many of the latest removals from the notes are compared with what was said."""
 
 _QUICK_QUERY = 300
 """Longer queries are not searched for times, which takes long."""
@@ -88,14 +92,16 @@ async def search_sources(
     )
     if notes.hits and (best == 1.0 or not asked):
         return FoundPassages(notes)
-    hits = await _search_unasked(conversations, query, chats=chats, limit=limit, before=before)
-    if notes.hits:
-        more = any(_share(asked, f"{hit.who}\n{hit.snippet}") > best for hit in hits)
-        hits = hits[:MAX_UNASKED] if more else ()
+    hits = await _search_unasked(memory, conversations, query, chats=chats, limit=limit, before=before)
+    # Neighbours of a message may be hits without any of the words.
+    if asked and not any(_share(asked, f"{hit.who}\n{hit.snippet}") > best for hit in hits):
+        return FoundPassages(notes)
+    hits = hits[:MAX_UNASKED] if notes.hits else hits
     return FoundPassages(notes, tuple(hits), is_unasked=bool(hits))
 
 
 async def _search_unasked(
+    memory: Memory,
     conversations: ConversationSearch,
     query: str,
     *,
@@ -106,13 +112,26 @@ async def _search_unasked(
     try:
         async with asyncio.timeout(UNASKED_SECONDS):
             found = await conversations.search(query, chats=await chats(), limit=limit, before=before)
+            return await _leave_out_removed(memory, found.hits)
     except TimeoutError:
         log.warning("searching conversations took too long; only the notes were searched")
         return ()
     except MemoryFault as fault:
         log.warning("could not search conversations: %s", one_line(str(fault)))
         return ()
-    return found.hits
+
+
+async def _leave_out_removed(memory: Memory, hits: Sequence[ConversationHit]) -> Sequence[ConversationHit]:
+    """Leave out what somebody said that was removed from the notes since, as it was wrong or is not to be known."""
+    if not hits:
+        return hits
+    removed = await memory.read_removed(limit=MAX_REMOVED)
+
+    def leave_out() -> list[ConversationHit]:
+        words = WordsToForget("", (line for text in removed for line in text.split("\n")))
+        return [hit for hit in hits if not words.is_in(hit.snippet)]
+
+    return await asyncio.to_thread(leave_out)
 
 
 def _cut(found: FoundPassages, limit: int | None) -> FoundPassages:

@@ -24,6 +24,9 @@ VERSION = 1
 PAGE_ENTRIES = 32
 """Entries of a page at most: a longer page would be indexed again with each of its messages."""
 
+BUILTIN = "builtin/"
+"""Begins the names of models that are no language models."""
+
 BLOCKING_KINDS = frozenset({"user", "result"})
 """Kinds of entries behind which no later retraction reaches."""
 
@@ -106,6 +109,8 @@ class SpokenMessage(NamedTuple):
     name: str = ""
     """Who said it: the speaker in a room, the author of forwarded words; "" in a private chat and for the assistant."""
     is_forwarded: bool = False
+    is_echo: bool = False
+    """Whether the built-in notebook said it: it repeats notes and messages, and knows nothing else."""
 
 
 class PageLine(NamedTuple):
@@ -210,9 +215,16 @@ def spoken_messages(rows: Iterable[TimedRow]) -> list[SpokenMessage]:
                         entry.row.seq, own_words(said), entry.at, name=name, is_forwarded=is_forwarded
                     )
                 )
-            case AssistantMessage(text, calls):
-                text = text.removesuffix(INTERRUPTED_TEXT)
-                heard.append(SpokenMessage(entry.row.seq, text, entry.at, by_assistant=True))
+            case AssistantMessage(text, calls, model):
+                heard.append(
+                    SpokenMessage(
+                        entry.row.seq,
+                        text.removesuffix(INTERRUPTED_TEXT),
+                        entry.at,
+                        by_assistant=True,
+                        is_echo=model.startswith(BUILTIN),
+                    )
+                )
                 if calls:
                     heard.append(None)
             case ToolResult():
@@ -221,10 +233,15 @@ def spoken_messages(rows: Iterable[TimedRow]) -> list[SpokenMessage]:
 
 
 def make_page(messages: Sequence[SpokenMessage]) -> ConversationPage:
-    """Return the page of some messages; each line of its text belongs to one of them, in their order."""
+    """Return the page of some messages; each line of its text belongs to one of them, in their order.
+
+    Echoes are left out.
+    """
     text: list[str] = []
     lines: list[PageLine] = []
     for message in messages:
+        if message.is_echo:
+            continue
         marker = f"- {_label(message)}: "
         for number, line in enumerate(plain_lines(message.text)):
             lines.append(PageLine(message.seq, line))

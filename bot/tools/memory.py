@@ -26,7 +26,7 @@ ChatsOf = Callable[[ToolUse], Awaitable[Collection[str] | None]]
 """Returns the chats (`channel:name`) whose conversations a call may search; None for all."""
 
 
-UNASKED_NOTICE = "The notes don't have all of it; results with source conversation were said in chats."
+UNASKED_NOTE = "The notes don't have all of it; results with source conversation were said in chats."
 
 
 async def _no_chats(use: ToolUse) -> Collection[str] | None:
@@ -89,9 +89,10 @@ def memory_tools(
             encode_conversation_hit(hit) if isinstance(hit, ConversationHit) else _format_hit(hit)
             for hit in hits
         ]
-        notices = [found.notes.notice, found.notice, UNASKED_NOTICE if found.is_unasked else ""]
-        notice = " ".join(filter(None, notices))
-        return {"results": results, "notice": notice} if notice else {"results": results}
+        told: dict[str, Any] = {"results": results}
+        if notice := " ".join(filter(None, [found.notes.notice, found.notice])):
+            told["notice"] = notice
+        return {**told, "note": UNASKED_NOTE} if found.is_unasked else told
 
     @tool
     async def memory_get(

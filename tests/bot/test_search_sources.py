@@ -56,7 +56,7 @@ class Sources:
         self, query: str, source: SearchSource | None = None, limit: int | None = None
     ) -> list[str]:
         found = await self.search(query, source, limit=limit)
-        return [hit.snippet for hit in (*found.notes.hits, *found.conversations)]
+        return [*(hit.snippet for hit in found.notes.hits), *(hit.snippet for hit in found.conversations)]
 
 
 @pytest.fixture
@@ -158,6 +158,16 @@ async def test_a_search_that_nobody_asked_for_does_not_wait_long(
     go_on.set()
     await working
     assert (await sources.search("passport")).conversations
+
+
+async def test_what_was_taken_back_in_the_notes_does_not_come_back_from_chats(sources: Sources) -> None:
+    await sources.chats.say("Remember that the plumber comes on Friday", "Noted.")
+    written = await sources.memory.write("The plumber comes on Friday")
+    await sources.memory.edit(written.path, "- The plumber comes on Friday\n", "")
+    assert await sources.told("When does the plumber come?") == []
+    assert await sources.told("When does the plumber come?", "conversations"), "unless it is asked for"
+    await sources.chats.say("The plumber comes on Monday")
+    assert await sources.told("When does the plumber come?") == ["The plumber comes on Monday"]
 
 
 # -- asking for a source ------------------------------------------------------------------------------------

@@ -105,6 +105,14 @@ def test_words_that_somebody_forwarded_are_their_authors() -> None:
     assert make_page([said]).text == "- Cap Hook: The ship leaves at nine"
 
 
+def test_what_the_notebook_repeats_is_in_no_page_but_read_on() -> None:
+    said = spoken_messages(
+        stored(UserMessage("the boat"), AssistantMessage("Noted: the boat", (), "builtin/notebook"))
+    )
+    assert [each.text for each in said] == ["the boat", "Noted: the boat"]
+    assert make_page(said).text == "- You: the boat"
+
+
 def test_a_forgotten_message_is_in_no_page() -> None:
     assert texts(UserMessage(FORGOTTEN), AssistantMessage(FORGOTTEN), UserMessage("tea")) == ["tea"]
 

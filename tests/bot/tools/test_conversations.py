@@ -10,7 +10,7 @@ from bot.conversations.conversation import Conversation
 from bot.models.protocol import AssistantMessage, ToolCall, ToolResult, UserMessage
 from bot.note_writes import OnceWriter
 from bot.tools.conversations import MESSAGE_CHARS, conversation_tools
-from bot.tools.memory import UNASKED_NOTICE, memory_tools
+from bot.tools.memory import UNASKED_NOTE, memory_tools
 from bot.tools.toolbox import Toolbox, ToolUse
 from bot.turn_context import TurnContext
 from memory.memory import Memory
@@ -59,7 +59,7 @@ async def test_what_was_said_is_found_and_read_on(tmp_path: Path) -> None:
             "snippet": "The spare key is under the stone",
             "score": hit["score"],
         }
-        assert found["notice"] == UNASKED_NOTICE
+        assert found["note"] == UNASKED_NOTE
         read = await run(toolbox, "conversation_get", ref=hit["ref"], after=2)
         assert [(each["who"], each["text"]) for each in read["messages"]] == [
             ("Anna", "The spare key is under the stone"),
@@ -75,14 +75,14 @@ async def test_each_source_by_its_name(tmp_path: Path) -> None:
         await memory.write("the boat is noted")
         await chats.say("the boat is said")
 
-        async def sources(**asked: str) -> list[str]:
-            found = await run(toolbox, "memory_search", query="boat", **asked)
+        async def sources(source: str | None = None) -> list[str]:
+            found = await run(toolbox, "memory_search", query="boat", source=source)
             return sorted(each["source"] for each in found["results"])
 
         assert await sources() == ["fts"]
-        assert await sources(source="notes") == ["fts"]
-        assert await sources(source="conversations") == ["conversation"]
-        assert await sources(source="all") == ["conversation", "fts"]
+        assert await sources("notes") == ["fts"]
+        assert await sources("conversations") == ["conversation"]
+        assert await sources("all") == ["conversation", "fts"]
         wrong = await run(toolbox, "memory_search", query="boat", source="web")
         assert "'notes', 'conversations' or 'all'" in wrong["error"]
 
