@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
@@ -13,7 +13,7 @@ from bot.sanitize import one_line
 from memory.errors import MemoryFault
 from memory.forgetting import WordsToForget
 from memory.memory import Memory
-from memory.ranking.query import BEGINNING_WEIGHT
+from memory.ranking.query import BEGINNING_WEIGHT, NamedTime
 from memory.ranking.term_counter import TermCounter
 from memory.search import SearchHit, SearchResults
 from memory.search_query import read_query
@@ -86,7 +86,8 @@ async def search_sources(
         except MemoryFault as fault:
             return FoundPassages(notes, notice=str(fault))
         return _cut(FoundPassages(notes, found.hits, notice=found.notice), limit)
-    asked = _find_asked(notes.terms, query, today)
+    times = read_query(query, today)[1] if len(query) <= _QUICK_QUERY else []
+    asked = _find_asked(notes.terms, times)
     best = max(
         (_share(asked, f"{hit.path}\n{hit.heading}\n{hit.snippet}") for hit in notes.hits), default=0.0
     )
@@ -94,7 +95,11 @@ async def search_sources(
         return FoundPassages(notes)
     hits = await _search_unasked(memory, conversations, query, chats=chats, limit=limit, before=before)
     # Neighbours of a message may be hits without any of the words.
-    if asked and not any(_share(asked, f"{hit.who}\n{hit.snippet}") > best for hit in hits):
+    is_told = any(
+        _share(asked, f"{hit.who}\n{hit.snippet}") > best or (not best and _is_of_day(hit, times))
+        for hit in hits
+    )
+    if not is_told:
         return FoundPassages(notes)
     hits = hits[:MAX_UNASKED] if notes.hits else hits
     return FoundPassages(notes, tuple(hits), is_unasked=bool(hits))
@@ -144,9 +149,13 @@ def _cut(found: FoundPassages, limit: int | None) -> FoundPassages:
     )
 
 
-def _find_asked(terms: Sequence[Term], query: str, today: date) -> Sequence[Term]:
+def _is_of_day(hit: ConversationHit, times: Iterable[NamedTime]) -> bool:
+    """Return whether something was said within one of the times, which say when they begin and end."""
+    return any(time.contains(hit.day) for time in times if not time.is_open)
+
+
+def _find_asked(terms: Sequence[Term], times: Iterable[NamedTime]) -> Sequence[Term]:
     """Return the terms that an answer should contain: all but those that name a time."""
-    times = read_query(query, today)[1] if len(query) <= _QUICK_QUERY else ()
     named = {term for time in times for term in time.terms}
     return [term for term in terms if term not in named]
 
