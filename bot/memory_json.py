@@ -3,8 +3,6 @@
 from dataclasses import asdict
 from typing import Any
 
-from bot.conversations.search import ConversationHit, Excerpt
-from bot.search_sources import FoundPassages
 from memory.notes import NoteText
 from memory.ranking.explanation import MatchedWords, explain_match
 from memory.search import SearchHit, SearchResults
@@ -24,51 +22,12 @@ def encode_search(results: SearchResults, *, explain: bool = False) -> dict[str,
     """Return the query, the passages, and a notice if there is one; `explain` adds the words that matched."""
     document: dict[str, Any] = {
         "query": results.query,
-        "results": [_encode_hit(hit) for hit in results.hits],
+        "results": [encode_hit(hit) for hit in results.hits],
     }
     if explain:
         for told, hit in zip(document["results"], results.hits, strict=True):
             told["matched"] = asdict(explain_hit(results, hit))
     return {**document, "notice": results.notice} if results.notice else document
-
-
-def encode_sources(found: FoundPassages) -> dict[str, Any]:
-    """Return what was found in each source in one list, best first, and a notice if there is one."""
-    document: dict[str, Any] = {
-        "query": found.notes.query,
-        "results": [
-            encode_conversation_hit(hit, digits=4) if isinstance(hit, ConversationHit) else _encode_hit(hit)
-            for hit in found.by_score()
-        ],
-    }
-    notice = " ".join(filter(None, [found.notes.notice, found.notice]))
-    return {**document, "notice": notice} if notice else document
-
-
-def encode_conversation_hit(hit: ConversationHit, *, digits: int = 3) -> dict[str, Any]:
-    """Return a message that was found; `digits`: of its score."""
-    return {
-        "source": "conversation",
-        "ref": hit.ref,
-        "chat": hit.chat,
-        **({"chat_name": hit.chat_name} if hit.chat_name else {}),
-        "who": hit.who,
-        "date": hit.day.isoformat(),
-        "snippet": hit.snippet,
-        "score": round(hit.score, digits),
-    }
-
-
-def encode_excerpt(excerpt: Excerpt) -> dict[str, Any]:
-    """Return messages of a conversation, in order."""
-    return {
-        "chat": excerpt.chat,
-        **({"chat_name": excerpt.chat_name} if excerpt.chat_name else {}),
-        "messages": [
-            {"ref": each.ref, "who": each.who, "at": each.at.isoformat(timespec="seconds"), "text": each.text}
-            for each in excerpt.messages
-        ],
-    }
 
 
 def explain_hit(results: SearchResults, hit: SearchHit) -> MatchedWords:
@@ -86,7 +45,8 @@ def encode_write(written: WriteResult) -> dict[str, Any]:
     return {"path": written.path, "line_start": written.line_start, "line_end": written.line_end}
 
 
-def _encode_hit(hit: SearchHit) -> dict[str, Any]:
+def encode_hit(hit: SearchHit) -> dict[str, Any]:
+    """Return a passage of a note."""
     told = {**asdict(hit), "score": round(hit.score, 4), "told": hit.told and hit.told.isoformat()}
     del told["by_words"], told["by_meaning"]  # only for the status page
     return told

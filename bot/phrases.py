@@ -149,6 +149,7 @@ NOTHING_FOUND_ANYWHERE = "I found nothing about that in my notes or in our chats
 FROM_OUR_CHAT = "From our chat on {date}:"
 FROM_CHAT = "From {chat} on {date}:"
 CHAT_OF_CHANNEL = "{name} ({channel})"
+SOMEBODY = "somebody"
 SAID_BY = "**{name}:** {text}"
 CONVERSATIONS_OFF = "Conversations aren't searched here: enabled is false under [memory.conversations]."
 CONVERSATIONS_OVER_HTTP = "Conversations are searched over HTTP only if server.token is set."

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from bot.conversations.search import AROUND, ConversationSearch, Excerpt
-from bot.memory_json import encode_excerpt
+from bot.sources_json import encode_excerpt
 from bot.tools.memory import ChatsOf
 from bot.tools.toolbox import Tool, ToolUse, tool
 

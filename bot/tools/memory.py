@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from bot.conversations.search import ConversationHit, ConversationSearch, Moment
-from bot.memory_json import encode_conversation_hit
 from bot.note_writes import OnceWriter
 from bot.search_sources import SearchSource, search_sources
+from bot.sources_json import encode_conversation_hit
 from bot.tools.toolbox import Tool, ToolUse, tool
 from memory.memory import Memory
 from memory.note_draft import WriteTarget

@@ -5,33 +5,40 @@ from typing import TYPE_CHECKING
 
 from bot import phrases
 from bot.search_sources import FoundPassages, SearchSource, search_sources
+from bot.web.context import token_of
 
 if TYPE_CHECKING:
     from bot.services import Services
 
 
+def searches_chats(services: "Services") -> bool:
+    """Return whether conversations can be searched over HTTP.
+
+    Without a token every account of this machine may call, but the file with the conversations is the user's alone.
+    """
+    return services.conversations is not None and bool(token_of(services))
+
+
 async def search_over_http(
     services: "Services", query: str, *, source: SearchSource, limit: int | None
 ) -> FoundPassages:
-    """Search a source, of conversations all chats.
+    """Search a source, of conversations all chats; a notice says if these may not be searched.
 
-    Without a token every account of this machine may call, but the file with the conversations is the user's alone:
-    then they are not searched, which the notice says. Raises `MemoryFault`.
+    Raises `MemoryFault`.
     """
-    has_token = bool(services.settings.server.token.get_secret_value())
 
     async def every_chat() -> None:
         return None
 
+    may = searches_chats(services)
     found = await search_sources(
         services.memory,
-        services.conversations if has_token else None,
+        services.conversations if may else None,
         query,
         source=source,
         chats=every_chat,
         today=services.now().date(),
         limit=limit,
     )
-    if services.conversations and not has_token and source != "notes":
-        return replace(found, notice=phrases.CONVERSATIONS_OVER_HTTP)
-    return found
+    is_closed = services.conversations is not None and not may and source != "notes"
+    return replace(found, notice=phrases.CONVERSATIONS_OVER_HTTP) if is_closed else found

@@ -11,10 +11,10 @@ import pytest
 from bot import phrases
 from bot.conversations.index_file import INDEX_NAME
 from bot.conversations.search import ConversationSearch
-from bot.memory_json import encode_sources
 from bot.messages import ChatId
 from bot.said_in_chats import format_said
 from bot.search_sources import MAX_UNASKED, FoundPassages, SearchSource, search_sources
+from bot.sources_json import encode_sources
 from memory.errors import IndexUnavailable
 from memory.memory import Memory
 from memory.settings import MemorySettings

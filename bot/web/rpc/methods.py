@@ -9,11 +9,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from bot.log.context import log_context
-from bot.memory_json import encode_note, encode_search, encode_sources, encode_status, encode_write
+from bot.memory_json import encode_note, encode_search, encode_status, encode_write
 from bot.models.status import ModelStatus, models_status
 from bot.note_writes import OnceWriter
 from bot.search_sources import SearchSource
 from bot.services import Services
+from bot.sources_json import encode_sources
 from bot.state.chat_list import read_latest_conversations
 from bot.state.database import StateFault
 from bot.tools.memory import memory_tools
