@@ -116,10 +116,7 @@ class ForgetService:
         be read.
         """
         await self.clean_up()
-        if await self._state.read(forgetting.is_unfinished) and not await self._wipe_free_space(
-            WordsToForget("")
-        ):
-            await self._state.change(forgetting.mark_finished)
+        await self._complete_earlier()
         wanted = WordsToForget(query)
         if wanted.is_blank:
             raise NothingToForget
@@ -164,6 +161,7 @@ class ForgetService:
         if asked is None or not secrets.compare_digest(asked.code.encode(), code.upper().encode()):
             raise NothingToForget
         if asked.outcome and asked.key == key:
+            await self._complete_earlier()  # the program may have died before the files were written anew
             return _load_outcome(asked)
         if asked.outcome:
             raise AlreadyForgotten
@@ -246,6 +244,13 @@ class ForgetService:
             else:
                 others.append(each)
         return _StoredPassages(tuple(shown), tuple(others))
+
+    async def _complete_earlier(self) -> None:
+        """Erase what earlier removals that were interrupted have left in free pages of the files, if possible."""
+        if await self._state.read(forgetting.is_unfinished) and not await self._wipe_free_space(
+            WordsToForget("")
+        ):
+            await self._state.change(forgetting.mark_finished)
 
     async def _wipe_free_space(self, words: WordsToForget) -> str:
         """Free the disk space of deleted texts; return why that failed, or ""."""
