@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterator, Seque
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from bot.conversations.message_rows import decode_message
 from bot.messages import ChatId, PersonId
@@ -24,6 +24,9 @@ from memory.errors import MemoryFault
 from memory.forgetting import FORGOTTEN, NoteLines, WordsToForget
 from memory.listing import Problem
 from memory.memory import Memory
+
+if TYPE_CHECKING:
+    from bot.conversations.search import ConversationSearch
 
 MAX_LINES = 50
 """Passages of the notes that can be forgotten at once."""
@@ -92,6 +95,7 @@ class ForgetService:
         memory: Memory,
         state: State,
         *,
+        conversations: "ConversationSearch | None" = None,
         forget_typed: Callable[[WordsToForget], int] = lambda wanted: 0,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -101,6 +105,7 @@ class ForgetService:
         """
         self._memory = memory
         self._state = state
+        self._conversations = conversations
         self._forget_typed = forget_typed
         self._now = now
 
@@ -111,10 +116,7 @@ class ForgetService:
         be read.
         """
         await self.clean_up()
-        if await self._state.read(forgetting.is_unfinished) and not await self._wipe_free_space(
-            WordsToForget("")
-        ):
-            await self._state.change(forgetting.mark_finished)
+        await self._complete_earlier()
         wanted = WordsToForget(query)
         if wanted.is_blank:
             raise NothingToForget
@@ -159,6 +161,7 @@ class ForgetService:
         if asked is None or not secrets.compare_digest(asked.code.encode(), code.upper().encode()):
             raise NothingToForget
         if asked.outcome and asked.key == key:
+            await self._complete_earlier()  # the program may have died before the files were written anew
             return _load_outcome(asked)
         if asked.outcome:
             raise AlreadyForgotten
@@ -171,6 +174,7 @@ class ForgetService:
         wanted = WordsToForget(asked.query, _split_lines(notes.shown))
         # The notes come last: after a crash the same query can still find the rest through them.
         messages, elsewhere = await self._remove_from_state(wanted, but=REQUESTS)
+        problem = await self._purge_conversations()
         try:
             removed = await self._memory.forget_lines(notes.shown, wanted)
         except MemoryFault as fault:
@@ -178,7 +182,7 @@ class ForgetService:
             lines = max(len(notes.shown) - len(left.shown), 0)
             places = tuple(map(_format_lines_ref, (*left.shown, *left.others)))
             return ForgetOutcome(lines, places, messages, elsewhere, "", fault=str(fault))
-        problem = removed.problem
+        problem = problem or removed.problem
         try:
             elsewhere += await asyncio.to_thread(self._forget_typed, wanted)
         except OSError as error:
@@ -241,13 +245,31 @@ class ForgetService:
                 others.append(each)
         return _StoredPassages(tuple(shown), tuple(others))
 
+    async def _complete_earlier(self) -> None:
+        """Erase what earlier removals that were interrupted have left in free pages of the files, if possible."""
+        if await self._state.read(forgetting.is_unfinished) and not await self._wipe_free_space(
+            WordsToForget("")
+        ):
+            await self._state.change(forgetting.mark_finished)
+
     async def _wipe_free_space(self, words: WordsToForget) -> str:
         """Free the disk space of deleted texts; return why that failed, or ""."""
+        problem = await self._purge_conversations()
         try:
-            problem = (await self._memory.forget_lines((), words)).problem
+            problem = problem or (await self._memory.forget_lines((), words)).problem
         except MemoryFault as fault:
             problem = str(fault)
         return problem or await self._vacuum()
+
+    async def _purge_conversations(self) -> str:
+        """Erase deleted texts from the index of conversations; return why that failed, or ""."""
+        if self._conversations is None:
+            return ""
+        try:
+            await self._conversations.purge()
+        except MemoryFault as fault:
+            return str(fault)
+        return ""
 
     async def _vacuum(self) -> str:
         try:

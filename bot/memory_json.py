@@ -22,7 +22,7 @@ def encode_search(results: SearchResults, *, explain: bool = False) -> dict[str,
     """Return the query, the passages, and a notice if there is one; `explain` adds the words that matched."""
     document: dict[str, Any] = {
         "query": results.query,
-        "results": [_encode_hit(hit) for hit in results.hits],
+        "results": [encode_hit(hit) for hit in results.hits],
     }
     if explain:
         for told, hit in zip(document["results"], results.hits, strict=True):
@@ -45,7 +45,8 @@ def encode_write(written: WriteResult) -> dict[str, Any]:
     return {"path": written.path, "line_start": written.line_start, "line_end": written.line_end}
 
 
-def _encode_hit(hit: SearchHit) -> dict[str, Any]:
+def encode_hit(hit: SearchHit) -> dict[str, Any]:
+    """Return a passage of a note."""
     told = {**asdict(hit), "score": round(hit.score, 4), "told": hit.told and hit.told.isoformat()}
     del told["by_words"], told["by_meaning"]  # only for the status page
     return told

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bot.config.reload import LiveSettings
     from bot.config.settings import Settings
     from bot.conversations.compaction import Compactor
+    from bot.conversations.search import ConversationSearch
     from bot.forgetting import ForgetService
     from bot.inbox import Inbox
     from bot.limits import DailyBudget, MessageRate
@@ -80,6 +81,8 @@ class Services:
     """Folder for the locks of chats, shared by all processes."""
     own_locks: Mapping[str, Path] = field(default_factory=dict)
     """Separate lock folders by channel, for channels that only this process can own."""
+    conversations: "ConversationSearch | None" = None
+    """None if conversations are not to be searched."""
     instance: "Callable[[], InstanceStatus | None]" = lambda: None
     """Returns this instance's state in its cluster; None if it shares nothing with others."""
 

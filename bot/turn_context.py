@@ -151,9 +151,12 @@ class TurnContext:
 
     def tool_context(self, conversation: Conversation, call_id: str) -> ToolUse:
         """Return the origin of a tool call; it is the same when the call runs again."""
+        began = 1 + (conversation.last_seq if self.start_seq is None else self.start_seq)
         return ToolUse(
             f"call-{conversation.id}-{conversation.last_call_seq}-{call_id}",
             self.chat,
             self.person,
-            self.groups,
+            groups=self.groups,
+            conversation=conversation.id,
+            asked_at=min(began, conversation.last_question_seq or began),
         )

@@ -14,7 +14,7 @@ from uuid import uuid4
 from memory.dates import CORE_NOTE as CORE_NOTE
 from memory.embedding_backfill import EmbeddingBackfill
 from memory.embeddings.factory import Embedding
-from memory.errors import IndexCorrupted, IndexUnavailable
+from memory.errors import IndexCorrupted, IndexUnavailable, NoteUnreadable
 from memory.forgetting import NoteLines, WordsToForget
 from memory.forgotten_lines import ForgottenLines, FoundLines, find_lines, remove_lines, remove_names
 from memory.formatting import format_entry
@@ -318,6 +318,18 @@ class Memory:
     async def read_trash(self, removed: TrashItem) -> str:
         """Return the text of a trash item, with LF line ends."""
         return await asyncio.to_thread(self._notes.trash.read, removed)
+
+    async def read_removed(self, *, limit: int) -> list[str]:
+        """Return the texts that the latest `limit` edits removed, unless they were put back since."""
+
+        def read() -> list[str]:
+            texts = list[str]()
+            for item in self._notes.trash.items()[:limit]:
+                with contextlib.suppress(NoteUnreadable):  # put back or forgotten meanwhile
+                    texts.append("" if item.is_restored else self._notes.trash.read(item))
+            return texts
+
+        return await asyncio.to_thread(read)
 
     async def find_replacement(self, removed: TrashItem, *, block: str) -> LineCorrection | None:
         """Return the correction that puts a trash item back where it was; None if its place cannot be found.

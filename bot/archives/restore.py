@@ -19,6 +19,7 @@ from typing import BinaryIO
 
 from bot.archives.archive import MAX_MANIFEST_BYTES, NOTES, STATE, Manifest, parse_manifest, read_archive
 from bot.archives.errors import BackupError
+from bot.conversations.index_file import delete_index
 from bot.process_lock import RESTORE_PENDING, RESTORE_UNFINISHED, is_unfinished, is_workspace_open
 from bot.state.database import StateFault
 from bot.state.snapshot import check_database
@@ -214,6 +215,7 @@ def _apply(pending: _Pending, *, notes: Path, private: Path) -> None:
     if (staging / NOTES).is_dir():
         _replace_notes(staging / NOTES, notes, aside)
     if (staging / STATE).is_file() or not pending.manifest.state:
+        delete_index(private)  # it would seem to fit conversations with the same numbers
         for name in _STATE_FILES:
             if os.path.lexists(private / name):
                 (private / name).rename(_find_free_path(aside / name))

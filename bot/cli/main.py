@@ -257,9 +257,15 @@ def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
         return parser
 
     action("status", "Show the memory's status, and check that the embedding provider answers")
-    search = action("search", "Search the notes")
+    search = action("search", "Search the notes, or what was said in chats")
     search.add_argument("query", metavar="QUERY", nargs="*", type=_decode_argument, help="what to look for")
     search.add_argument("--limit", metavar="N", type=_parse_count, help="maximum number of passages")
+    search.add_argument(
+        "--source",
+        choices=("notes", "conversations", "all"),
+        default="notes",
+        help="notes (the default), the conversations of all chats, or both",
+    )
     search.add_argument(
         "--batch",
         metavar="FILE",

@@ -9,9 +9,9 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AsyncExitStack, contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from bot.cli.outcome import DONE, CommandFailed, WrongUsage
 from bot.config.settings import Settings
@@ -28,8 +28,11 @@ from memory.embeddings.factory import Embedding
 from memory.errors import MemoryFault
 from memory.listing import Problem
 from memory.memory import Memory
-from memory.ranking.explanation import MatchedWords
+from memory.ranking.explanation import MatchedWords, explain_match
 from memory.search import SearchResults, Source
+
+if TYPE_CHECKING:
+    from bot.search_sources import FoundPassages
 
 MAX_FILL_SECONDS = 3.0
 """How long a search waits for new vectors, and a status for the embedding provider."""
@@ -61,7 +64,8 @@ async def run_memory_action(options: argparse.Namespace, settings: Settings) -> 
             case "status":
                 await _status(memory, options, embedding, now=settings.now())
             case "search":
-                await _search(memory, options, embedding)
+                search = _search if options.source == "notes" else _search_all
+                await search(memory, options, embedding, settings)
             case "get":
                 await _get(memory, options)
             case "write":
@@ -90,10 +94,11 @@ async def _status(
     _print_problems(status.problems)
 
 
-async def _search(memory: Memory, options: argparse.Namespace, embedding: Embedding) -> None:
-    query = " ".join(options.query)
-    if bool(options.query) == (options.batch is not None):
-        raise WrongUsage("memory search takes either a QUERY or --batch FILE")
+async def _search(
+    memory: Memory, options: argparse.Namespace, embedding: Embedding, settings: Settings
+) -> None:
+    del settings
+    query = _read_query(options)
     if options.batch is not None:
         with _open_input(options.batch) as lines:
             with suppress(MemoryFault):  # each search reports what is wrong
@@ -113,6 +118,70 @@ async def _search(memory: Memory, options: argparse.Namespace, embedding: Embedd
         _print_json(encode_search(results, explain=options.explain))
     else:
         _print_hits(results, explain=options.explain)
+
+
+def _read_query(options: argparse.Namespace) -> str:
+    if bool(options.query) == (options.batch is not None):
+        raise WrongUsage("memory search takes either a QUERY or --batch FILE")
+    return " ".join(options.query)
+
+
+async def _search_all(
+    memory: Memory, options: argparse.Namespace, embedding: Embedding, settings: Settings
+) -> None:
+    """Search conversations, or conversations and notes."""
+    from bot.cli.conversations import open_search_of_all
+    from bot.sources_json import encode_sources
+
+    query = _read_query(options)
+    opened = open_search_of_all(
+        settings,
+        memory,
+        embedding,
+        source=options.source,
+        limit=options.limit,
+        lasting=options.batch is not None,
+    )
+    async with opened as (search, conversations):
+
+        def progress() -> str:
+            jobs = (*memory.jobs(), *(conversations.jobs() if conversations else ()))
+            return "; ".join(map(format_progress, jobs))
+
+        if options.batch is not None:
+            with _open_input(options.batch) as lines:
+                for line in lines:
+                    _print_json(encode_sources(await search(line.strip()), explain=options.explain))
+                    sys.stdout.flush()
+            return
+        async with show_progress(progress):
+            found = await search(query)
+    if options.json:
+        _print_json(encode_sources(found, explain=options.explain))
+    else:
+        _print_found(found, explain=options.explain)
+
+
+def _print_found(found: "FoundPassages", *, explain: bool) -> None:
+    """Print what was said, below the notes if they were searched too."""
+    from bot.cli.conversations import describe_hit
+
+    if found.notes.hits:
+        _print_hits(replace(found.notes, notice=""), explain=explain)
+    place, dim, plain = _choose_colours()
+    for hit in found.conversations:
+        where = f"{place}{strip_controls(describe_hit(hit))}{plain}"
+        sys.stdout.write(f"{where}  {dim}{hit.ref}  {hit.score:.2f}{plain}\n")
+        for line in hit.snippet.strip("\n").splitlines():
+            sys.stdout.write(f"    {strip_controls(line)}\n".rstrip(" "))
+        if explain:
+            matched = _format_matched(explain_match(found.notes.terms, hit.snippet), "fts")
+            sys.stdout.write(f"    {dim}{strip_controls(matched)}{plain}\n")
+        sys.stdout.write("\n")
+    if not (found.notes.hits or found.conversations):
+        _print(NOTHING_FOUND)
+    for notice in filter(None, (found.notes.notice, found.notice)):
+        _print(notice)
 
 
 async def _fill_vectors_briefly(memory: Memory, embedding: Embedding) -> None:
@@ -181,7 +250,7 @@ def _open_input(name: str) -> Iterator[TextIO]:
 
 
 def _print_hits(results: SearchResults, *, explain: bool) -> None:
-    place, dim, plain = ("\x1b[36m", "\x1b[2m", "\x1b[0m") if _use_colours() else ("", "", "")
+    place, dim, plain = _choose_colours()
     for hit, history in zip(results.hits, describe_histories(results.hits), strict=True):
         where = format_note_ref(hit.path, hit.line_start, hit.line_end)
         heading = f"  {hit.heading}" if f"{hit.heading}.md" != hit.path and hit.heading else ""
@@ -215,8 +284,10 @@ def _format_matched(matched: MatchedWords, source: Source) -> str:
     return f"no word of its own matched; found by {found_by}"
 
 
-def _use_colours() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+def _choose_colours() -> tuple[str, str, str]:
+    """Return what begins a place and what begins a detail, and what ends both."""
+    use = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return ("\x1b[36m", "\x1b[2m", "\x1b[0m") if use else ("", "", "")
 
 
 async def _get(memory: Memory, options: argparse.Namespace) -> None:

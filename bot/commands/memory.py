@@ -16,6 +16,8 @@ from bot.conversations.core_note import core_warning
 from bot.fact_history import describe_histories
 from bot.note_refs import format_note_ref
 from bot.progress import format_progress
+from bot.said_in_chats import format_said
+from bot.searchable_chats import searchable_chats
 from bot.services import Services
 from bot.supervisor import format_failure
 from bot.timeparse import moment_in_short
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from bot.attachments.save_document import DocumentSaver
     from bot.maintenance.scheduler import JobStatus
+    from bot.search_sources import FoundPassages
     from memory.listing import Problem
     from memory.note_draft import WriteTarget
     from memory.search import SearchResults
@@ -89,11 +92,15 @@ async def _save_attachments(
 
 
 async def recall(call: CommandCall, services: Services) -> str:
-    """Show matching passages; only owners see why semantic search failed, since that may name files and addresses."""
-    results = await services.memory.search(call.options["query"])
-    if results.notice and call.standing is not Standing.OWNER:
-        results = replace(results, notice=phrases.SEARCHED.format(how=phrases.BY_WORDS_FOR_NOW))
-    return format_passages(results)
+    """Show matching passages of the notes, and of conversations where the notes don't tell.
+
+    Only owners see why semantic search failed, since that may name files and addresses.
+    """
+    found = await _search_all(call, services, call.options["query"])
+    if found.notes.notice and call.standing is not Standing.OWNER:
+        notice = phrases.SEARCHED.format(how=phrases.BY_WORDS_FOR_NOW)
+        found = replace(found, notes=replace(found.notes, notice=notice))
+    return _format_found(found, call, services)
 
 
 async def manage_memory(call: CommandCall, services: Services) -> str:
@@ -118,8 +125,32 @@ async def _status(call: CommandCall, services: Services, what: str) -> str:
 
 
 async def _search(call: CommandCall, services: Services, what: str) -> str:
-    del call
-    return format_passages(await services.memory.search(what)) if what else phrases.SEARCH_WHAT
+    if not what:
+        return phrases.SEARCH_WHAT
+    return _format_found(await _search_all(call, services, what), call, services)
+
+
+async def _search_all(call: CommandCall, services: Services, query: str) -> "FoundPassages":
+    from bot.search_sources import search_sources
+
+    said = call.message
+    return await search_sources(
+        services.memory,
+        services.conversations,
+        query,
+        source=None,
+        chats=lambda: searchable_chats(services, said.sender, said.chat, groups=said.groups),
+        today=services.now().date(),
+    )
+
+
+def _format_found(found: "FoundPassages", call: CommandCall, services: Services) -> str:
+    if not (found.notes.hits or found.conversations):
+        nothing = phrases.NOTHING_FOUND_ANYWHERE if services.conversations else phrases.NOTHING_FOUND
+        return "\n\n".join(filter(None, [nothing, found.notes.notice]))
+    said = format_said(found.conversations, chat=call.message.chat, today=services.now().date())
+    notes = format_passages(found.notes) if found.notes.hits or found.notes.notice else ""
+    return "\n\n".join(filter(None, [notes, said]))
 
 
 async def _turn_on(call: CommandCall, services: Services, what: str) -> str:
@@ -203,6 +234,8 @@ def describe_indexing(status: "MemoryStatus", services: Services) -> "Iterator[s
         line = phrases.WATCH[watch.mode] if watch.alive or watch.mode == "waiting" else phrases.WATCH_DEAD
         reason = watch.reason or watch.error
         yield f"{line} ({reason})" if reason else line
+    if (conversations := services.conversations) and conversations.problem:
+        yield phrases.CONVERSATIONS_PROBLEM.format(problem=conversations.problem)
     for failure in services.supervisor.failures:
         yield redact_server_address(format_failure(failure, now))
     if background and (reindex := background.reindex):

@@ -404,10 +404,22 @@ class FlushSettings(Section):
     """Minutes of silence after which notes are saved as well; 0 for never."""
 
 
+class ConversationSearchSettings(Section):
+    """What was said in chats is found too, not only what was noted. See docs/memory.md."""
+
+    enabled: bool = True
+    """Whether conversations can be searched."""
+    vectors: bool = False
+    """Whether conversations are also found by their meaning. Their text is then sent to the provider of vectors."""
+    retention_days: int = Field(default=0, ge=0, le=100_000)
+    """Days for which a conversation is found; 0 for ever. Older ones stay stored all the same."""
+
+
 class MemorySection(NotesSettings):
     """Your notes."""
 
     flush: FlushSettings = section_field()
+    conversations: ConversationSearchSettings = section_field()
 
 
 @dataclass(frozen=True, slots=True)

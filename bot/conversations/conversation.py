@@ -119,6 +119,17 @@ class Conversation:
         calls = (each.seq for each in reversed(self._entries) if _calls_tools(each.message))
         return next(calls, 0)
 
+    @property
+    def last_question_seq(self) -> int:
+        """Seq of the first of the latest messages of people in a row; 0 if there is none."""
+        first = 0
+        for each in reversed(self._entries):
+            if isinstance(each.message, UserMessage):
+                first = each.seq
+            elif first:
+                break
+        return first
+
     async def add_user_messages(
         self, heard: Sequence[tuple[UserMessage, PersonId]], *, also: "Also | None" = None
     ) -> None:

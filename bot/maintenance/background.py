@@ -1,11 +1,11 @@
-"""Background work of the service: indexing and embedding notes without a search, and nightly backups."""
+"""Background work of the service: indexing and embedding notes and conversations without a search, and backups."""
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from bot.archives.backup import Backups
 from bot.archives.errors import BackupError
@@ -16,6 +16,9 @@ from bot.state.database import StateFault
 from bot.supervisor import Supervisor
 from memory.errors import MemoryFault
 from memory.memory import Memory
+
+if TYPE_CHECKING:
+    from bot.conversations.search import ConversationSearch
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +54,7 @@ class Background:
         memory: Memory,
         *,
         reindex_minutes: float | None,
+        conversations: "ConversationSearch | None" = None,
         nights: NightlyJobs | None = None,
         settle: float = SETTLE_SECONDS,
         elsewhere: Callable[[str], str] = lambda job: "",
@@ -63,6 +67,7 @@ class Background:
         """
         self._elsewhere = elsewhere
         self._memory = memory
+        self._conversations = conversations
         self._minutes = reindex_minutes
         self._nights = nights
         self._settle = settle
@@ -119,6 +124,8 @@ class Background:
             for task in self._tasks:
                 task.cancel()
             self._memory.stop()  # otherwise it would index all notes first
+            if self._conversations:
+                self._conversations.stop()
             await asyncio.wait(self._tasks)
             self._tasks.clear()
         if self._schedule:
@@ -132,15 +139,18 @@ class Background:
             self._checked_at = self._now()
         except MemoryFault as error:
             log.warning("could not index the notes at startup: %s", error)
-        self._tasks += [
-            self._supervisor.start(name, work) for name, work in self._memory.background_tasks().items()
-        ]
+        work = dict(self._memory.background_tasks())
+        if self._conversations:
+            work |= self._conversations.background_tasks()
+        self._tasks += [self._supervisor.start(name, each) for name, each in work.items()]
 
     async def _reindex(self) -> None:
-        if self._elsewhere(REINDEX):
-            return  # changes here are noticed by the watcher and by each search
         try:
-            await self._memory.sync()
+            if not self._elsewhere(REINDEX):  # changes here are noticed by the watcher and by each search
+                await self._memory.sync()
+            if self._conversations:
+                # Other processes may have added to them, and the oldest may have become too old.
+                await self._conversations.sync()
             await asyncio.to_thread(trim_heap)  # indexing many notes fragments the heap
         except MemoryFault:
             if not self._leaving:  # otherwise we stopped it, which is not a failure

@@ -1,17 +1,19 @@
 """Build the agents: one with all tools, and one for people who may not use the memory."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from bot.agent import Agent
 from bot.conversations.conversation import Conversation
 from bot.dispatch import Agents
 from bot.prompt import system_prompt
+from bot.searchable_chats import searchable_chats
+from bot.tools.conversations import conversation_tools
 from bot.tools.documents import document_tools
 from bot.tools.memory import memory_tools
 from bot.tools.reminder_list import reminder_list_tools
 from bot.tools.reminders import reminder_tools
-from bot.tools.toolbox import Tool, Toolbox
+from bot.tools.toolbox import Tool, Toolbox, ToolUse
 
 if TYPE_CHECKING:
     from bot.services import Services
@@ -24,8 +26,20 @@ def build_agents(services: "Services", tools: Sequence[Tool] = ()) -> Agents:
     """
     settings, memory, reminders = services.settings, services.memory, services.reminders
     limits, timezone, compactor = settings.limits, settings.zone.key, services.compactor
+    conversations = services.conversations
+
+    async def chats_of(use: ToolUse) -> Collection[str]:
+        return await searchable_chats(services, use.person, use.chat, groups=use.groups)
+
     for_memory = (
-        *memory_tools(memory, services.note_writer),
+        *memory_tools(
+            memory,
+            services.note_writer,
+            conversations,
+            chats_of=chats_of,
+            today=lambda: services.now().date(),
+        ),
+        *(conversation_tools(conversations, chats_of=chats_of) if conversations else ()),
         *document_tools(services.document_saver),
         *tools,
     )

@@ -44,6 +44,7 @@ from memory.memory import Memory
 if TYPE_CHECKING:
     from bot.cluster.membership import Membership
     from bot.config.settings import Settings
+    from bot.conversations.search import ConversationSearch
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ def services_of(
     now: Callable[[], datetime],
     alone: bool = False,
     membership: "Membership | None" = None,
+    conversations: "ConversationSearch | None" = None,
     forget_typed: Callable[[WordsToForget], int] = lambda wanted: 0,
     supervisor: Supervisor | None = None,
     times: AssistantTimes = AssistantTimes(),
@@ -80,8 +82,8 @@ def services_of(
     """Make the services from the open parts.
 
     `now` is on the owner's clock. `alone`: this process is the service, which does the regular jobs. `membership`: its
-    membership among other instances. `forget_typed` deletes lines from the terminal's input history. `supervisor`:
-    an existing one that already runs tasks of this process.
+    membership among other instances. `conversations`: their search, if they may be searched. `forget_typed` deletes
+    lines from the terminal's input history. `supervisor`: an existing one that already runs tasks of this process.
     """
     settings = live_settings.settings
     private, locks = settings.private_folder, settings.private_folder / "locks"
@@ -117,7 +119,9 @@ def services_of(
         compactor=Compactor(
             state, model, note_writer, memory, settings=settings.memory.flush, now=now, wake=wake_event.set
         ),
-        forgetting=ForgetService(memory, state, forget_typed=forget_typed, now=now),
+        forgetting=ForgetService(
+            memory, state, conversations=conversations, forget_typed=forget_typed, now=now
+        ),
         reminders=Reminders(state, now=now, zone=settings.zone.key, owners=settings.access.owners),
         reader=reader,
         document_saver=DocumentSaver(state, note_writer, reader, now=now),
@@ -128,6 +132,7 @@ def services_of(
         background=_background(
             settings,
             memory,
+            conversations,
             state,
             backups,
             core_notice=core_notice.send,
@@ -141,6 +146,7 @@ def services_of(
         recent_errors=recent_errors or RecentErrors(),
         wake_event=wake_event,
         locks=locks,
+        conversations=conversations,
         own_locks=dict.fromkeys(leased, membership.lock_folder(locks)) if membership else {},
         instance=membership.status if membership else lambda: None,
     )
@@ -169,6 +175,7 @@ def assemble(
 def _background(
     settings: "Settings",
     memory: Memory,
+    conversations: "ConversationSearch | None",
     state: State,
     backups: Backups,
     *,
@@ -188,6 +195,7 @@ def _background(
     )
     return Background(
         memory,
+        conversations=conversations,
         reindex_minutes=settings.memory.reindex.interval_minutes if alone else None,
         nights=nights if alone else None,
         elsewhere=membership.other_holder if membership else lambda job: "",

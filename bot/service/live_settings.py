@@ -41,6 +41,11 @@ def follow_settings(services: "Services", agents: "Agents") -> None:
         if told := missing_key(new, os.environ):
             log.warning("%s", told)
 
+    def search(new: "Settings") -> None:
+        services.memory.set_search_settings(new.memory.search)
+        if services.conversations:
+            services.conversations.set_search_settings(new.memory.search)
+
     def vectors(new: "Settings") -> tuple[str, ...]:
         """Check for a change that needs a restart: keys and addresses of chat providers also decide the embedding."""
         is_indirect = new.memory.embedding == start.memory.embedding
@@ -54,9 +59,7 @@ def follow_settings(services: "Services", agents: "Agents") -> None:
     current.on_change("access", take=rules)
     current.on_change("limits", take=limits)
     current.on_change("attachments", take=lambda new: reader.set_settings(new.attachments))
-    current.on_change(
-        "memory.search", take=lambda new: services.memory.set_search_settings(new.memory.search)
-    )
+    current.on_change("memory.search", take=search)
     current.on_change("memory.flush", take=lambda new: services.compactor.set_settings(new.memory.flush))
     current.on_restart_check(vectors)
 

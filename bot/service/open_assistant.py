@@ -11,6 +11,7 @@ from bot.attachments.open_transcriber import open_transcriber
 from bot.cannot_start import CannotStart
 from bot.config.reload import LiveSettings
 from bot.config.settings import Settings
+from bot.conversations.open_search import open_conversation_search
 from bot.embedding import open_embedding_from_settings
 from bot.index_server import index_server
 from bot.log import RecentErrors
@@ -75,10 +76,15 @@ async def open_assistant(
                 instance=settings.instance.name,
             )
         )
+        live_settings = LiveSettings(settings)
+        conversations = open_conversation_search(live_settings, embedding=embedding, lasting=lasting, now=now)
+        if conversations:
+            stack.push_async_callback(conversations.aclose)
+            state.on_append(conversations.note_said)
         metrics = Metrics()
         model = await stack.enter_async_context(open_model(settings, state, os.environ, metrics=metrics))
         services = services_of(
-            LiveSettings(settings),
+            live_settings,
             process_lock=presence,
             state=state,
             memory=memory,
@@ -87,6 +93,7 @@ async def open_assistant(
             now=now,
             alone=alone,
             membership=membership,
+            conversations=conversations,
             forget_typed=partial(forget_typed_input, private),
             supervisor=supervisor,
             embedding=embedding,

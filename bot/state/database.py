@@ -91,6 +91,7 @@ class State:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="state")
         self._db: apsw.Connection | None = None
         self._waiting: deque[_QueuedChange[Any]] = deque()
+        self._on_append: list[Callable[[], None]] = []
 
     async def __aenter__(self) -> Self:
         try:
@@ -129,7 +130,15 @@ class State:
                 also(db, rows)
             return rows
 
-        return await self.change(write)
+        try:
+            return await self.change(write)
+        finally:  # it is stored even if this is being cancelled
+            for call in self._on_append:
+                call()
+
+    def on_append(self, call: Callable[[], None]) -> None:
+        """Call `call` whenever entries were added to a conversation by this object; it must not wait."""
+        self._on_append.append(call)
 
     # -- models -------------------------------------------------------------------------------------------
 

@@ -1,10 +1,15 @@
 """The tools with which a model uses the memory."""
 
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from datetime import UTC, date, datetime
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from bot.conversations.search import ConversationHit, ConversationSearch, Moment
 from bot.note_writes import OnceWriter
+from bot.search_sources import SearchSource, search_sources
+from bot.sources_json import encode_conversation_hit
 from bot.tools.toolbox import Tool, ToolUse, tool
 from memory.memory import Memory
 from memory.note_draft import WriteTarget
@@ -17,9 +22,31 @@ GET_CHARS = 20_000
 
 SEARCH_LIMIT = 50
 
+ChatsOf = Callable[[ToolUse], Awaitable[Collection[str] | None]]
+"""Returns the chats (`channel:name`) whose conversations a call may search; None for all."""
 
-def memory_tools(memory: Memory, note_writer: OnceWriter) -> tuple[Tool, ...]:
-    """Return the tools that search, read, write and correct notes; each call runs once."""
+
+UNASKED_NOTE = "The notes don't have all of it; results with source conversation were said in chats."
+
+
+async def _no_chats(use: ToolUse) -> Collection[str] | None:
+    del use
+    return ()
+
+
+def memory_tools(
+    memory: Memory,
+    note_writer: OnceWriter,
+    conversations: ConversationSearch | None = None,
+    *,
+    chats_of: ChatsOf = _no_chats,
+    today: Callable[[], date] = lambda: datetime.now(UTC).date(),
+) -> tuple[Tool, ...]:
+    """Return the tools that search, read, write and correct notes; each call runs once.
+
+    `conversations`: None if they are not searched. `chats_of` returns which chats a call may search. `today`: the
+    owner's day.
+    """
 
     @tool
     async def memory_search(
@@ -28,17 +55,44 @@ def memory_tools(memory: Memory, note_writer: OnceWriter) -> tuple[Tool, ...]:
             int | None,
             Field(description="Maximum number of passages; usually left out.", ge=1, le=SEARCH_LIMIT),
         ] = None,
+        source: Annotated[
+            SearchSource | None,
+            Field(
+                description="conversations: what was said in chats, word for word, also if nobody noted it. all: notes "
+                "and conversations. Left out: the notes, and conversations too where the notes don't tell."
+            ),
+        ] = None,
+        *,
+        use: ToolUse,
     ) -> dict[str, Any]:
-        """Find passages in the notes, which hold everything that was ever remembered.
+        """Find passages in the notes, which hold everything that was ever remembered, and in earlier conversations.
 
         Use it before you answer questions about the person, their people, plans, things or past, and before you
         say that you don't know. If nothing fits, try other words once or twice. A result with `superseded_by` was
         probably true earlier: that passage (path:line) has the current value, perhaps not the next one. Go by it
-        unless the question is about the past.
+        unless the question is about the past. A result with source conversation is what `who` said on that date in
+        that chat; conversation_get reads on around its `ref`. Say so when you answer from it: it was said, not noted.
         """
-        found = await memory.search(query, limit=limit)
-        results = [_format_hit(hit) for hit in found.hits]
-        return {"results": results, "notice": found.notice} if found.notice else {"results": results}
+        found = await search_sources(
+            memory,
+            conversations,
+            query,
+            source=source,
+            chats=lambda: chats_of(use),
+            today=today(),
+            limit=limit,
+            before=Moment(use.conversation, use.asked_at) if use.conversation else None,
+        )
+        hits: Sequence[SearchHit | ConversationHit]
+        hits = found.by_score() if source == "all" else [*found.notes.hits, *found.conversations]
+        results = [
+            encode_conversation_hit(hit) if isinstance(hit, ConversationHit) else _format_hit(hit)
+            for hit in hits
+        ]
+        told: dict[str, Any] = {"results": results}
+        if notice := " ".join(filter(None, [found.notes.notice, found.notice])):
+            told["notice"] = notice
+        return {**told, "note": UNASKED_NOTE} if found.is_unasked else told
 
     @tool
     async def memory_get(

@@ -51,6 +51,10 @@ class ToolUse:
     person: PersonId
     groups: tuple[str, ...] = ()
     """What counts for the person in this chat, as in IncomingMessage."""
+    conversation: int | None = None
+    """The conversation that the call is part of; None if it is part of none."""
+    asked_at: int = 0
+    """Seq of the first message that the turn answers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -332,7 +332,7 @@ async def test_remember_and_recall(house: Harness, tmp_path: Path) -> None:
     reply = await house.say("/recall where is the passport?")
     assert reply.startswith("**2026-11-21.md:3**")
     assert "> - Anna's passport is in the blue folder" in reply
-    assert await house.say("/recall giraffes") == phrases.NOTHING_FOUND
+    assert await house.say("/recall giraffes") == phrases.NOTHING_FOUND_ANYWHERE
 
 
 async def test_the_memory_command(house: Harness) -> None:
@@ -782,7 +782,7 @@ async def test_in_a_room_the_memory_is_off_until_an_owner_opens_it(house: Harnes
     assert await say("/memory on", "telegram:1") == phrases.MEMORY_ON
     await say("hi", "telegram:2")
     assert "memory_search" in {tool.name for tool in house.model.history[-1].tools}
-    assert await say("/recall passport", "telegram:2") == phrases.NOTHING_FOUND
+    assert await say("/recall passport", "telegram:2") == phrases.NOTHING_FOUND_ANYWHERE
 
 
 async def test_closing_the_memory_of_a_room_ends_its_conversation_and_what_mattered_is_noted_later(

@@ -7,7 +7,7 @@ import re
 from array import array
 from base64 import b64decode
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -22,7 +22,9 @@ from bot.access import Standing
 from bot.attachments.markup import frame_content
 from bot.commands.command import CommandReply, run_command
 from bot.commands.registry import COMMANDS
+from bot.config.settings import ConversationSearchSettings
 from bot.conversations.conversation import Conversation
+from bot.conversations.search import ConversationSearch
 from bot.forgetting import MAX_LINES, ForgetService
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId, Quoted
 from bot.models.protocol import (
@@ -61,6 +63,7 @@ class House:
     state: State
     clock: FakeClock
     forgetting: ForgetService
+    conversations: ConversationSearch
     said: int = 0
     offered: tuple[Choice, ...] = ()
     """With the latest answer."""
@@ -126,8 +129,20 @@ async def opened(base: Path, server: EmbeddingServer | None = None) -> AsyncIter
     async with (
         State(base / ".commonplace" / "state.db", now=clock.now) as state,
         Memory(MemorySettings(embedding=embedding), workspace=base, now=clock.now, embedding=made) as memory,
+        aclosing(search_of(base, clock)) as conversations,
     ):
-        yield House(base, memory, state, clock, ForgetService(memory, state, now=clock.now))
+        forgetting = ForgetService(memory, state, conversations=conversations, now=clock.now)
+        yield House(base, memory, state, clock, forgetting, conversations)
+
+
+def search_of(base: Path, clock: FakeClock) -> ConversationSearch:
+    return ConversationSearch(
+        base / ".commonplace",
+        memory=MemorySettings(),
+        settings=ConversationSearchSettings(),
+        now=clock.now,
+        agent_name=lambda: "Commonplace",
+    )
 
 
 @pytest.fixture
@@ -201,7 +216,9 @@ async def test_no_file_holds_what_was_forgotten_and_all_else_stays(tmp_path: Pat
         await house.memory.fill_vectors()
         assert (await house.memory.search(SECRET)).hits
         await fill_state(house.state)
-        assert {".commonplace/state.db-wal", ".commonplace/index.db-wal"} < set(house.files_with("xylophag"))
+        assert (await house.conversations.search(SECRET, chats=None)).hits
+        written = {f".commonplace/{name}.db-wal" for name in ("state", "index", "conversations")}
+        assert written < set(house.files_with("xylophag"))
 
         shown = await house.say(f"/forget Anna {SECRET} beetle Quentin")
         assert "**MEMORY.md:3-4**\n\n> - Anna's" in shown
@@ -222,6 +239,8 @@ async def test_no_file_holds_what_was_forgotten_and_all_else_stays(tmp_path: Pat
         assert kept == ["- one\n"] * len(kept)
         assert len(kept) == 2
         assert not (await house.memory.search(SECRET)).hits
+        assert not (await house.conversations.search(SECRET, chats=None)).hits
+        assert (await house.conversations.search("Ben tea", chats=None)).hits
         assert (await house.memory.search("Ben tea")).hits
         await house.memory.fill_vectors()
         db = apsw.Connection(str(tmp_path / ".commonplace" / "index.db"))

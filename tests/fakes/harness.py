@@ -15,6 +15,7 @@ from bot.config.reload import LiveSettings
 from bot.config.settings import AccessSettings, FlushSettings, LimitsSettings, MemorySection, Settings
 from bot.conversations.compaction import Compactor
 from bot.conversations.conversation import Conversation
+from bot.conversations.open_search import open_conversation_search
 from bot.inbox import Inbox
 from bot.messages import Adapter, Attachment, ChatId, IncomingMessage, Quoted
 from bot.metrics import Metrics
@@ -191,6 +192,11 @@ async def open_harness(
         state = await stack.enter_async_context(State(copy_fresh_state(private / "state.db"), now=now))
         presence = stack.enter_context(ProcessLock(private / "locks"))
         memory = await stack.enter_async_context(Memory(settings.memory, workspace=folder, now=now))
+        live_settings = LiveSettings(settings)
+        conversations = open_conversation_search(live_settings, now=now)
+        if conversations:
+            stack.push_async_callback(conversations.aclose)
+            state.on_append(conversations.note_said)
         measures = Metrics()
         pace = AssistantTimes(
             turns_at_once=turns_at_once,
@@ -199,10 +205,11 @@ async def open_harness(
             fetch_waits=(0.0, 0.0, 0.0),
         )
         services = services_of(
-            LiveSettings(settings),
+            live_settings,
             process_lock=presence,
             state=state,
             memory=memory,
+            conversations=conversations,
             model=chain_of(state) if chain_of else alone(model, Breakers(state), measures),
             metrics=measures,
             now=now,

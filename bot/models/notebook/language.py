@@ -47,6 +47,8 @@ class Replies(NamedTuple):
     """Heading of the passages found."""
     close: str
     """Heading of passages that share too little with the question to be an answer."""
+    said: str
+    """Heading of what nobody noted, but somebody said in a chat on a day: `{date}`."""
     since: str
     """The latest of several statements about one thing: `{date}` and `{text}`."""
     before_that: str

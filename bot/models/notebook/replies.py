@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 from bot.fact_history import ToldPassage, find_histories
@@ -11,7 +10,9 @@ from bot.models.notebook.agenda import is_reminder_request
 from bot.models.notebook.forget_command import words_to_forget
 from bot.models.notebook.language import Language
 from bot.models.notebook.paraphrases import hits_with_phrase
+from bot.models.notebook.quoting import escape_line, quote_line, share_of_words
 from bot.models.notebook.recent_lines import NoteLine
+from bot.models.notebook.said import format_said
 from bot.models.notebook.sentence import SmallTalk
 from bot.models.notebook.unsupported import UnsupportedKind
 from bot.note_refs import format_note_ref
@@ -64,7 +65,9 @@ class SearchReport(NamedTuple):
 
     query: str
     hits: Sequence[Mapping[str, Any]] = ()
-    """As returned by `memory_search`, the best first."""
+    """Passages of notes as returned by `memory_search`, the best first."""
+    said: Sequence[Mapping[str, Any]] = ()
+    """Messages of conversations, likewise."""
     notice: str = ""
     error: str = ""
     asked: str = ""
@@ -450,7 +453,7 @@ def _format_note(shown: NoteReport, language: Language) -> str:
     lines = [
         escape_line(line)
         for each in shown.text.splitlines()
-        if (line := _quote_line(each)) and not (shown.kind == "today" and is_reminder_request(line))
+        if (line := quote_line(each)) and not (shown.kind == "today" and is_reminder_request(line))
     ]
     if lines and re.match(r"\s*# ", shown.text):  # its title only repeats its name
         lines = lines[1:]
@@ -495,18 +498,26 @@ class _FoundPassage(NamedTuple):
 
 
 def _format_findings(searched: Sequence[SearchReport], language: Language) -> list[str]:
-    shown = _select_passages(searched, language)
+    shown, said = _select_passages(searched, language), _format_messages(searched, language)
     if shown:
         enough = MIN_ANSWER_SHARE - 0.01 if language.spacing != "words" else MIN_ANSWER_SHARE
         sure = any(passage.share > enough for passage in shown)
         head = language.say.found if sure else language.say.close
         parts = [head, "\n".join(_quote_passage(passage) for passage in shown)]
     else:
-        parts = [language.say.nothing]
+        parts = [] if said else [language.say.nothing]
     return [
+        *said,  # first, as it has more of what was asked for than any note
         *parts,
         *dict.fromkeys(escape_line(one_line(looked.notice)) for looked in searched if looked.notice),
     ]
+
+
+def _format_messages(searched: Sequence[SearchReport], language: Language) -> list[str]:
+    return format_said(
+        [(looked.query, hit) for looked in searched if not looked.paraphrases for hit in looked.said],
+        language,
+    )
 
 
 def _select_passages(searched: Sequence[SearchReport], language: Language) -> list[_FoundPassage]:
@@ -566,9 +577,9 @@ def _read_passage(hit: Mapping[str, Any], query: str, language: Language) -> _Fo
     by_meaning = hit.get("source") in ("vector", "hybrid")
     return _FoundPassage(
         place,
-        tuple(filter(None, map(_quote_line, text.splitlines()))),
+        tuple(filter(None, map(quote_line, text.splitlines()))),
         _read_score(hit.get("score")),
-        1.0 if by_meaning else _share_of_words(query, context, language),
+        1.0 if by_meaning else share_of_words(query, context, language),
         told,
         found=_read_found(hit, path, text, told),
     )
@@ -622,33 +633,7 @@ def _latest_first(passages: list[_FoundPassage], language: Language) -> list[_Fo
     return [*changed.values(), *(each for each in passages if not (each.told and each.lines in lines))]
 
 
-def _share_of_words(query: str, text: str, language: Language) -> float:
-    """Return the share of a question's words that stand in a text."""
-    from memory.tokenizer import parse_query, tokenize
-
-    if language.spacing != "words":
-        for asking in sorted((*language.ask_anywhere, *language.ask_last), key=len, reverse=True):
-            query = query.replace(asking, " ")
-    terms = parse_query(query)
-    words = tokenize(text)
-    there = {(word,) for word in words} | set(pairwise(words))
-    return sum(term.tokens in there for term in terms) / len(terms) if terms else 0.0
-
-
 # -- quoting passages ------------------------------------------------------------------------------------
-
-# A string: `re` compiles it on first use and caches it.
-_MARKERS = r"(?:[-*+•][ \t]+|#{1,6}[ \t]+|>[ \t]?)*"
-_WHOLE = r"\w(?:[^*_`<>\[\]\\&~|]*[^\W_])?"
-_KEPT = (
-    rf"(`[^`]+`|(?<![\w*])\*\*{_WHOLE}\*\*(?![\w*])"
-    rf"|(?<![\w*_])\*(?!_){_WHOLE}\*(?![\w*_])|(?<![\w*])_(?!_){_WHOLE}_(?![\w*]))"
-)
-_ACTIVE = (
-    r"\\(?=[!-/:-@\[-`{-~]|$)|`|(?<!\s)\*|\*(?!\s)|(?<![^\W_])_|_(?![^\W_])|(?<=\])[(:]"
-    r"|<(?=[A-Za-z/!?])|&(?=#?\w+;)|~(?=~)|\|(?=\|)"
-)
-_OPENING = r"(\d{1,9})?(?(1)(?=[.)](?:\s|$))|(?=>|#{1,6}(?:\s|$)|[-+](?:\s|$)|=+$|[-:|][-:| ]*$|~~~))"
 
 
 def _quote_passage(passage: _FoundPassage) -> str:
@@ -658,19 +643,3 @@ def _quote_passage(passage: _FoundPassage) -> str:
     # After several lines the reference stands on its own line.
     lines = [*lines, last, f"`{passage.place}`"] if lines else [f"{last} `{passage.place}`"]
     return "- " + "  \n  ".join(lines)
-
-
-def _quote_line(line: str) -> str:
-    return re.sub(f"^{_MARKERS}", "", " ".join(line.split()))
-
-
-def escape_line(line: str) -> str:
-    """Return Markdown that shows a line literally, except for complete bold, italics and code."""
-    whole = "``" not in line and line.count("`") % 2 == 0
-    pieces = re.split(_KEPT, line) if whole else [line]
-    escaped = "".join(
-        piece if index % 2 else re.sub(_ACTIVE, lambda active: f"\\{active[0]}", piece)
-        for index, piece in enumerate(pieces)
-    )
-    opening = re.match(_OPENING, escaped)
-    return f"{opening[0]}\\{escaped[opening.end() :]}" if opening else escaped

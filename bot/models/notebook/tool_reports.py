@@ -24,6 +24,7 @@ from bot.models.notebook.replies import (
     TurnReport,
     WriteReport,
 )
+from bot.models.notebook.said import CONVERSATION
 from bot.models.notebook.tool_names import CANCEL, EDIT, GET, KEEP, LIST, REMIND, SEARCH, WRITE
 from bot.models.notebook.turn import NotebookTurn
 from bot.models.notebook.turn_plan import TurnPlan
@@ -141,7 +142,8 @@ def search_report(result: ToolResult, turn: NotebookTurn, parsed: ParsedMessage,
     found = [hit for hit in hits if isinstance(hit, dict)]
     return SearchReport(
         query,
-        found,
+        [hit for hit in found if hit.get("source") != CONVERSATION],
+        [hit for hit in found if hit.get("source") == CONVERSATION],
         str(notice),
         asked=asked,
         paraphrases=group,

@@ -11,6 +11,7 @@ from bot import phrases
 from bot.archives.backup import program_version
 from bot.model_error_text import reason_text
 from bot.web.context import services_key, token_of
+from bot.web.conversations import searches_chats
 from bot.web.security_headers import nonce_of
 from memory.quantities import format_rough_duration
 
@@ -60,6 +61,7 @@ def page_response(
         version=_version(),
         up_for=format_rough_duration(max(0.0, time.time() - services.metrics.started_at)),
         phrases=phrases,
+        searches_chats=searches_chats(services),
         **values,
     )
     # File names may hold invalid text, which becomes question marks.

@@ -7,7 +7,7 @@ from bot.web.context import services_key
 from bot.web.page.panel import load_panel
 from bot.web.page.progress import progress_view
 from bot.web.page.rendering import page_response
-from bot.web.page.search import parse_limit, read_query, run_search
+from bot.web.page.search import parse_limit, parse_source, read_query, run_search
 from bot.web.page.status import status_view
 
 STATUS = "/"
@@ -38,7 +38,15 @@ async def _search(request: web.Request) -> web.Response:
         run_search(request), timeout_seconds=SEARCH_SECONDS, late=phrases.WEB_SEARCH_TOOK_LONG
     )
     query, limit = read_query(request), parse_limit(request)
-    return page_response(request, "search.html", here=SEARCH, query=query, limit=limit, searched=searched)
+    return page_response(
+        request,
+        "search.html",
+        here=SEARCH,
+        query=query,
+        limit=limit,
+        source=parse_source(request),
+        searched=searched,
+    )
 
 
 async def _progress(request: web.Request) -> web.Response:

@@ -1,12 +1,17 @@
 """Search on the page."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aiohttp import web
 
-from bot.fact_history import describe_histories
+from bot.conversations.search import ConversationHit
+from bot.fact_history import describe_histories, format_day
 from bot.note_refs import format_note_ref
+from bot.said_in_chats import name_chat
+from bot.sanitize import one_line
+from bot.search_sources import SearchSource
 from bot.web.context import services_key
+from bot.web.conversations import search_over_http, searches_chats
 from bot.web.page.highlight import HighlightPiece, highlight
 from bot.web.page.urls import note_url
 from memory.search import SearchHit, SearchResults, Source
@@ -36,6 +41,18 @@ class PassageView:
 
 
 @dataclass(frozen=True, slots=True)
+class SaidView:
+    """A message of a conversation that was found."""
+
+    chat: str
+    day: str
+    who: str
+    """"" if unknown."""
+    pieces: tuple[HighlightPiece, ...]
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class SearchView:
     """The results of a search, best first."""
 
@@ -43,11 +60,12 @@ class SearchView:
     passages: tuple[PassageView, ...]
     notice: str
     """Why the search was incomplete."""
+    messages: tuple[SaidView, ...] = ()
 
     @property
     def by_words_alone(self) -> bool:
-        """Whether no result was compared by meaning."""
-        return all(each.by_meaning is None for each in self.passages)
+        """Whether no passage was compared by meaning."""
+        return bool(self.passages) and all(each.by_meaning is None for each in self.passages)
 
 
 def read_query(request: web.Request) -> str:
@@ -68,8 +86,31 @@ async def run_search(request: web.Request) -> SearchView:
     query = read_query(request)
     if not query:
         return SearchView("", (), "")
-    results = await request.app[services_key].memory.search(query, limit=parse_limit(request))
-    return search_view(results)
+    services, source, limit = request.app[services_key], parse_source(request), parse_limit(request)
+    if source == "notes":
+        return search_view(await services.memory.search(query, limit=limit))
+    found = await search_over_http(services, query, source=source, limit=limit)
+    view, terms = search_view(found.notes), parse_query(query)
+    notice = " ".join(filter(None, [found.notes.notice, found.notice]))
+    return replace(view, notice=notice, messages=tuple(_said_view(hit, terms) for hit in found.conversations))
+
+
+def parse_source(request: web.Request) -> SearchSource:
+    """Return where to search: in the notes unless conversations are asked for and may be searched."""
+    asked = request.query.get("source", "")
+    if asked in ("conversations", "all") and searches_chats(request.app[services_key]):
+        return "conversations" if asked == "conversations" else "all"
+    return "notes"
+
+
+def _said_view(hit: ConversationHit, terms: list[Term]) -> SaidView:
+    return SaidView(
+        chat=name_chat(hit),
+        day=format_day(hit.day),
+        who=one_line(hit.who),
+        pieces=tuple(highlight(hit.snippet.strip("\n"), terms)),
+        score=hit.score,
+    )
 
 
 def search_view(results: SearchResults) -> SearchView:

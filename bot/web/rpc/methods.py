@@ -12,11 +12,14 @@ from bot.log.context import log_context
 from bot.memory_json import encode_note, encode_search, encode_status, encode_write
 from bot.models.status import ModelStatus, models_status
 from bot.note_writes import OnceWriter
+from bot.search_sources import SearchSource
 from bot.services import Services
+from bot.sources_json import encode_sources
 from bot.state.chat_list import read_latest_conversations
 from bot.state.database import StateFault
 from bot.tools.memory import memory_tools
 from bot.tools.toolbox import BadCall, Tool, did_you_mean, tool
+from bot.web.conversations import search_over_http
 from bot.web.rpc.discovery import DISCOVER, describe_methods
 from bot.web.rpc.protocol import (
     INVALID_PARAMS,
@@ -95,9 +98,11 @@ def rpc_methods(services: Services) -> Methods:
         }
         return {"running": False, **asdict(report), "vectors": vectors}
 
-    async def search(query: str, limit: int | None) -> dict[str, Any]:
-        """Search the notes; the best passages come first."""
-        return encode_search(await memory.search(query, limit=limit))
+    async def search(query: str, limit: int | None, source: SearchSource | None) -> dict[str, Any]:
+        """Search the notes, or what was said in all chats with `source`; the best passages come first."""
+        if source in (None, "notes"):
+            return encode_search(await memory.search(query, limit=limit))
+        return encode_sources(await search_over_http(services, query, source=source, limit=limit))
 
     async def get(path: str, line: int, limit: int | None) -> dict[str, Any]:
         """Read a note, or some lines of it."""

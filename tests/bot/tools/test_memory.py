@@ -44,12 +44,13 @@ async def run(toolbox: Toolbox, name: str, **arguments: Any) -> dict[str, Any]:
 def test_the_tools_are_those_of_the_contract(toolbox: Toolbox) -> None:
     told = {spec.name: spec.parameters for spec in toolbox.specs}
     assert {name: (list(each["properties"]), each["required"]) for name, each in told.items()} == {
-        "memory_search": (["query", "limit"], ["query"]),
+        "memory_search": (["query", "limit", "source"], ["query"]),
         "memory_get": (["path", "line", "limit"], ["path"]),
         "memory_write": (["content", "target"], ["content", "target"]),
         "memory_edit": (["path", "old", "new"], ["path", "old", "new"]),
     }
     assert told["memory_write"]["properties"]["target"]["enum"] == ["core", "daily"]
+    assert told["memory_search"]["properties"]["source"]["enum"] == ["notes", "conversations", "all"]
     text = json.dumps([(spec.name, spec.description, spec.parameters) for spec in toolbox.specs])
     assert "$ref" not in text
     assert "anyOf" not in text

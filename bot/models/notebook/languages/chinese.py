@@ -10,6 +10,7 @@ CHINESE = Language(
         lines="`{path}` 第 {lines} 行",
         found="笔记里是这样写的：",
         close="不确定是不是你要找的，比较接近的有：",
+        said="我们在 {date} 聊过：",
         since="{date} 起：{text}",
         before_that="在那之前，{date} 起：{text}",
         nothing="笔记里没有找到相关内容。换个说法也许能找到；如果想让我记下来，请用“记住”开头。",

@@ -10,6 +10,7 @@ ENGLISH = Language(
         lines="`{path}`, lines {lines}",
         found="From your notes:",
         close="I'm not sure this is what you mean, but it comes close:",
+        said="From our chat on {date}:",
         since="Since {date}: {text}",
         before_that="Before that, from {date}: {text}",
         nothing="I found nothing about that in your notes. Try other words or, if you want me to note it, start "

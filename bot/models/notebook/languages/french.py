@@ -10,6 +10,7 @@ FRENCH = Language(
         lines="`{path}`, lignes {lines}",
         found="Dans vos notes :",
         close="Je ne suis pas sûr que ce soit cela, mais cela s’en approche :",
+        said="De notre conversation du {date} :",
         since="Depuis le {date} : {text}",
         before_that="Avant, à partir du {date} : {text}",
         nothing="Je n’ai rien trouvé à ce sujet dans vos notes. D’autres mots le trouveront peut-être ; pour que "

@@ -10,6 +10,7 @@ GERMAN = Language(
         lines="`{path}`, Zeilen {lines}",
         found="Aus deinen Notizen:",
         close="Ich bin nicht sicher, ob du das meinst, aber es kommt dem nahe:",
+        said="Aus unserem Gespräch vom {date}:",
         since="Seit {date}: {text}",
         before_that="Davor, ab {date}: {text}",
         nothing="Dazu finde ich nichts in deinen Notizen. Vielleicht helfen andere Worte; wenn ich es mir merken "

@@ -10,6 +10,7 @@ ITALIAN = Language(
         lines="`{path}`, righe {lines}",
         found="Dalle tue note:",
         close="Non sono sicuro che sia questo, ma ci si avvicina:",
+        said="Dalla nostra conversazione del {date}:",
         since="Dal {date}: {text}",
         before_that="Prima, dal {date}: {text}",
         nothing="Non trovo nulla su questo nelle tue note. Forse con altre parole; se volevi che lo annotassi, "

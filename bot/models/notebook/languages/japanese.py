@@ -10,6 +10,7 @@ JAPANESE = Language(
         lines="`{path}` の {lines} 行目",
         found="メモにはこうあります：",
         close="お探しのものかどうか分かりませんが、近いものはこれです：",
+        said="{date} の会話より：",
         since="{date} から：{text}",
         before_that="その前は {date} から：{text}",
         nothing="メモには見つかりませんでした。別の言い方なら見つかるかもしれません。"

@@ -10,6 +10,7 @@ KOREAN = Language(
         lines="`{path}` {lines}번째 줄",
         found="메모에 이렇게 적혀 있습니다:",
         close="찾으시는 것인지 확실하지 않지만 비슷한 것은 다음과 같습니다:",
+        said="{date} 대화에서:",
         since="{date}부터: {text}",
         before_that="그 전에는 {date}부터: {text}",
         nothing="메모에서 찾지 못했습니다. 다른 말로 찾아보세요. 적어 두길 원하시면 “기억해 줘:”로 시작해 주세요.",

@@ -10,6 +10,7 @@ PORTUGUESE = Language(
         lines="`{path}`, linhas {lines}",
         found="Nas suas notas:",
         close="Não tenho certeza de que seja isto, mas é parecido:",
+        said="Da nossa conversa de {date}:",
         since="Desde {date}: {text}",
         before_that="Antes disso, desde {date}: {text}",
         nothing="Não encontrei nada sobre isso nas suas notas. Talvez com outras palavras; se era para anotar, "

@@ -10,6 +10,7 @@ SPANISH = Language(
         lines="`{path}`, líneas {lines}",
         found="En tus notas:",
         close="No estoy seguro de que sea lo que buscas, pero se parece:",
+        said="De nuestra conversación del {date}:",
         since="Desde el {date}: {text}",
         before_that="Antes, desde el {date}: {text}",
         nothing="No encuentro nada de eso en tus notas. Quizá con otras palabras; si querías que lo anote, "

@@ -83,8 +83,7 @@
 
   document.querySelector("[data-search]").addEventListener("submit", async (event) => {
     event.preventDefault();
-    const words = new FormData(event.target).get("q");
-    const address = `/search?${new URLSearchParams({q: words})}`;
+    const address = `/search?${new URLSearchParams(new FormData(event.target))}`;
     try {
       const found = place("found");
       found.replaceChildren(...parsed(await get(address)).getElementById("found").childNodes);

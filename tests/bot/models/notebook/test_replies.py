@@ -8,7 +8,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from bot.models.notebook.languages.english import ENGLISH
-from bot.models.notebook.replies import SearchReport, TurnReport, compose, escape_line
+from bot.models.notebook.quoting import escape_line
+from bot.models.notebook.replies import SearchReport, TurnReport, compose
 from tests.fakes.table_test import table_test
 
 

@@ -1,0 +1,81 @@
+"""state.db: reads the entries of conversations for their index and for those who read around a message."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import apsw
+
+from bot.state.conversations import Row, TimedRow
+
+_LAST_SEQ = "coalesce((SELECT max(seq) FROM entries WHERE conversation = conversations.id), 0)"
+
+
+class ConversationState(NamedTuple):
+    """What changes whenever anything in a conversation does."""
+
+    id: int
+    chat: str
+    rewritten: int
+    last_seq: int
+    """0 if it has no entries."""
+
+
+class StoredChat(NamedTuple):
+    """A conversation and its chat."""
+
+    conversation: int
+    chat: str
+    name: str
+    """What people call the chat; "" if unknown."""
+    rewritten: int
+    last_seq: int
+    """0 if it has no entries."""
+
+
+def list_conversations(db: apsw.Connection) -> Iterator[ConversationState]:
+    """Yield the state of every conversation."""
+    rows = db.execute(
+        f"SELECT id, chat, rewritten, {_LAST_SEQ} FROM conversations"  # noqa: S608 - only our own
+    )
+    return map(ConversationState._make, rows)
+
+
+def list_entry_heads(
+    db: apsw.Connection, conversation: int, *, since: int
+) -> list[tuple[int, str, str, int]]:
+    """Return seq, kind, time and payload size of a conversation's entries from a seq on, in order."""
+    rows: list[tuple[int, str, str, int]] = db.execute(
+        "SELECT seq, kind, at, octet_length(payload) FROM entries WHERE conversation = ? AND seq >= ? ORDER BY seq",
+        (conversation, since),
+    ).fetchall()  # type: ignore[assignment]
+    return rows
+
+
+def read_chat(db: apsw.Connection, conversation: int) -> StoredChat | None:
+    """Return a conversation's chat; None if there is no such conversation."""
+    row = db.execute(
+        f"SELECT id, chat, coalesce(name, ''), rewritten, {_LAST_SEQ} "  # noqa: S608 - only our own
+        "FROM conversations LEFT JOIN known_chats USING (chat) WHERE id = ?",
+        (conversation,),
+    ).fetchone()
+    return StoredChat(*row) if row else None
+
+
+def read_span(db: apsw.Connection, conversation: int, *, first: int, last: int) -> list[TimedRow]:
+    """Return the entries from `first` to `last`, inclusive, in order."""
+    rows = db.execute(
+        "SELECT conversation, seq, kind, payload, at FROM entries WHERE conversation = ? AND seq BETWEEN ? AND ? "
+        "ORDER BY seq",
+        (conversation, first, last),
+    )
+    return [TimedRow(Row(*row[:4]), row[4]) for row in rows]
+
+
+def find_next_answered(db: apsw.Connection, conversation: int, seq: int) -> int:
+    """Return the seq of the next entry behind which no retraction reaches; of the last one plus 1 if there is none."""
+    found: int = db.execute(
+        "SELECT coalesce((SELECT seq FROM entries WHERE conversation = ?1 AND seq > ?2 AND kind IN ('user', 'result') "
+        "ORDER BY seq LIMIT 1), (SELECT max(seq) + 1 FROM entries WHERE conversation = ?1), 0)",
+        (conversation, seq),
+    ).get
+    return found

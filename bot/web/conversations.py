@@ -1,0 +1,44 @@
+"""Who may search conversations over HTTP: only who has the server's token."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bot import phrases
+from bot.search_sources import FoundPassages, SearchSource, search_sources
+from bot.web.context import token_of
+
+if TYPE_CHECKING:
+    from bot.services import Services
+
+
+def searches_chats(services: "Services") -> bool:
+    """Return whether conversations can be searched over HTTP.
+
+    Without a token every account of this machine may call, but the file with the conversations is the user's alone.
+    """
+    return services.conversations is not None and bool(token_of(services))
+
+
+async def search_over_http(
+    services: "Services", query: str, *, source: SearchSource, limit: int | None
+) -> FoundPassages:
+    """Search a source, of conversations all chats; a notice says if these may not be searched.
+
+    Raises `MemoryFault`.
+    """
+
+    async def every_chat() -> None:
+        return None
+
+    may = searches_chats(services)
+    found = await search_sources(
+        services.memory,
+        services.conversations if may else None,
+        query,
+        source=source,
+        chats=every_chat,
+        today=services.now().date(),
+        limit=limit,
+    )
+    is_closed = services.conversations is not None and not may and source != "notes"
+    return replace(found, notice=phrases.CONVERSATIONS_OVER_HTTP) if is_closed else found
