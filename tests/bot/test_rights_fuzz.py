@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from bot.access import Access
 from bot.commands.registry import COMMANDS
 from bot.config.reload import LiveSettings
 from bot.config.settings import Settings
+from bot.conversations.open_search import open_conversation_search
+from bot.conversations.search import ConversationSearch
 from bot.messages import ChatId, PersonId
 from bot.pairing import Pairing
 from bot.searchable_chats import searchable_chats
@@ -34,11 +37,35 @@ def find_by_chats(world: RightsWorld) -> Find:
     return find
 
 
+def find_by_search(search: ConversationSearch, world: RightsWorld) -> Find:
+    """Find a secret if a search finds it."""
+
+    async def find(person: PersonId, chat: ChatId, secret: str) -> bool:
+        chats = await searchable_chats(world.services, person, chat, groups=world.groups(person, chat))
+        search.note_said()
+        found = await search.search(secret, chats=chats)
+        return any(secret in hit.snippet and hit.chat == world.secrets[secret] for hit in found.hits)
+
+    return find
+
+
+@asynccontextmanager
+async def open_search(folder: Path) -> AsyncIterator[Opened]:
+    """Search what was said, by its index."""
+    async with open_chats(folder) as (given, _):
+        search = open_conversation_search(given.live_settings, now=lambda: NOW)
+        assert search
+        try:
+            yield given, partial(find_by_search, search)
+        finally:
+            await search.aclose()
+
+
 @asynccontextmanager
 async def open_chats(folder: Path) -> AsyncIterator[Opened]:
     """Ask for the chats that may be searched, without a search."""
     settings = Settings(workspace=folder)
-    async with State(folder / "state.db") as state:
+    async with State(settings.private_folder / "state.db") as state:
         given = services(
             state=state,
             access=Access(settings.access, state),
@@ -86,8 +113,14 @@ async def test_everybody_finds_what_they_may_and_nothing_else(tmp_path: Path) ->
     assert found > 100
 
 
+async def test_a_search_finds_what_they_may_find_and_nothing_else(tmp_path: Path) -> None:
+    asked, found = await ask_in_worlds(tmp_path, range(2), questions=20, opened=open_search)
+    assert asked == 200
+    assert found > 20
+
+
 @pytest.mark.thorough
 async def test_ten_thousand_questions_leak_nothing(tmp_path: Path) -> None:
-    asked, found = await ask_in_worlds(tmp_path, range(100, 140), questions=50)
+    asked, found = await ask_in_worlds(tmp_path, range(100, 140), questions=50, opened=open_search)
     assert asked == 10_000
     assert found > 1_000
