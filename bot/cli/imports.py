@@ -142,7 +142,7 @@ def _conversation_lines(
         new.append(f"what is new in {_count(report.continued, 'known one')}")
     yield (
         f"{did} {' and '.join(new)} for {person} ({_count(report.added, 'message')}); "
-        f"{report.unchanged:,} {'was' if report.unchanged == 1 else 'were'} here already."
+        f"{_already(report.unchanged)}."
     )
     yield from _format_list("Left out", report.skipped, report.skipped_count)
     if dry and report.tokens:
@@ -211,12 +211,11 @@ def _note_lines(
     report: NoteImportReport, name: str, run: int | None, settings: Settings, *, dry: bool
 ) -> Iterator[str]:
     yield f"{show_name(name)}: {_count(report.files, 'file')}{_days(report.first_day, report.last_day)}."
-    did = "Would write" if dry else "Wrote"
+    wrote, added = ("Would write", "add") if dry else ("Wrote", "added")
     yield (
-        f"{did} {_count(report.created, 'new note')} and add lines to {report.merged:,}; "
-        if dry
-        else f"{did} {_count(report.created, 'new note')} and added lines to {report.merged:,}; "
-    ) + f"{report.unchanged:,} {'was' if report.unchanged == 1 else 'were'} here already."
+        f"{wrote} {_count(report.created, 'new note')} and {added} lines to {report.merged:,}; "
+        f"{_already(report.unchanged)}."
+    )
     yield from _format_list("Under another name, since theirs is taken", report.moved, len(report.moved))
     yield from _format_list("Left out", report.skipped, len(report.skipped))
     if dry and report.tokens:
@@ -397,6 +396,10 @@ def _days(first: date | None, last: date | None) -> str:
     if first is None or last is None:
         return ""
     return f", of {first}" if first == last else f", from {first} to {last}"
+
+
+def _already(number: int) -> str:
+    return f"{number:,} {'was' if number == 1 else 'were'} here already"
 
 
 def _count(number: int, name: str) -> str:

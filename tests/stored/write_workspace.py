@@ -15,7 +15,7 @@ from contextlib import closing
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import apsw
 
@@ -23,8 +23,9 @@ from bot.config.settings import MemorySection
 from bot.messages import Attachment, ChatId
 from bot.models.errors import RateLimited
 from bot.models.health import CallOutcome, RouteName
-from bot.state import access, channels, chat_migration, forgetting, note_effects
+from bot.state import access, channels, chat_migration, forgetting, imports, note_effects
 from bot.state.channels import Unread
+from bot.state.imports import ImportedNote, NewConversation, NewMessage
 from bot.state.inbox import add_notice
 from bot.tools.toolbox import tool
 from memory.embeddings.factory import open_embedding
@@ -47,6 +48,7 @@ NOTES = {
     "trips/oslo.md": "# Oslo\n\nWe stay at the Grand Hotel, room 402.\n\n- Take the tram 12 to Majorstuen.\n",
 }
 DIMENSIONS = 16
+NOTE_KINDS: tuple[Literal["file", "lines"], ...] = ("file", "lines")
 
 
 asking_for_the_weather = asyncio.Event()
@@ -77,6 +79,7 @@ async def main(folder: Path, dump: Path) -> None:
             await channel_rows(house)
             await effects(house, workspace / "memory")
             await removals(house)
+            await import_rows(house)
             await break_off_in_the_middle_of_turns(house, model)
             await asyncio.to_thread(keep, workspace, folder / "workspace")
         await index(folder / "workspace", dump)
@@ -202,6 +205,25 @@ async def removals(house: Harness) -> None:
     assert asked is not None
     other = replace(asked, chat="telegram:2", person=FRIEND, key="message-0", unfinished=True)
     await house.state.change(lambda db: forgetting.save_request(db, other))
+
+
+async def import_rows(house: Harness) -> None:
+    """A conversation and notes that were imported, and an import that was interrupted."""
+    at = house.state.at()
+
+    def write(db: apsw.Connection) -> None:
+        begin = partial(imports.begin_run, db, at=at)
+        run = begin(chat=f"imported:{OWNER}", format="auto", source="/home/anna/export.zip")
+        message = NewMessage(4711, "user", '{"text": "Where is the violin?", "documents": []}', at)
+        imports.add_conversation(db, run, NewConversation("chatgpt", "c1", "The violin", at, [message]))
+        imports.end_run(db, run.run, at=at, format="chatgpt")
+        notes = begin(chat="", format="markdown", source="/home/anna/vault")
+        for kind in NOTE_KINDS:
+            imports.save_note(
+                db, ImportedNote(notes.run, f"{kind}.md", "00ff", f"{kind}.md", kind, ("00ff",))
+            )
+
+    await house.state.change(write)
 
 
 async def break_off_in_the_middle_of_turns(house: Harness, model: ScriptedModel) -> None:

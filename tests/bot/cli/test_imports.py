@@ -221,7 +221,9 @@ def test_a_folder_of_markdown_keeps_its_paths(commonplace: CommonplaceHere, tmp_
     (tmp_path / "outside.md").write_text("secret", "utf-8")
     (folder / "link.md").symlink_to(tmp_path / "outside.md")
     (folder / "folder-link").symlink_to(tmp_path)
+    before = sorted(folder.rglob("*"))
     document = json.loads(commonplace.output_of("import", str(folder), "--json"))
+    assert sorted(folder.rglob("*")) == before
     assert notes_of(commonplace) == {"old.md": "café\nline\n", "trips/oslo.md": "Tram 12.\n"}
     reasons = {each["what"]: each["reason"] for each in document["skipped"]}
     assert reasons["zeros.md"] == "it is not text"
