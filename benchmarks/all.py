@@ -35,6 +35,7 @@ BENCHMARKS = (
     Benchmark("full_text", "5 minutes"),
     Benchmark("postgres", "8 minutes"),
     Benchmark("indexing", "1 minute"),
+    Benchmark("said_and_found", "4 minutes"),
     Benchmark("watch", "8 minutes"),
     Benchmark("two_writers", "5 minutes"),
     Benchmark("crash", "4 minutes"),
