@@ -2,13 +2,15 @@
 
 state.db is filled with invented conversations, words as frequent as in a language. Measured: the first index,
 a search of one chat and of all, from a message to its being found (in this process, and in another one that only
-searches), the processor time of indexing one message more, and of a turn with and without the search.
+searches), the processor time of indexing one message more, and of a turn with and without the search. With
+`--kills 100`, that many processes are killed while they index what was said, and while they forget it.
 """
 
 import argparse
 import asyncio
 import json
 import random
+import shutil
 import statistics
 import sys
 import tempfile
@@ -39,6 +41,7 @@ from bot.state.database import State
 from bot.supervisor import Supervisor
 from memory.settings import MemorySettings
 from tests.fakes.chat_platform import Platform
+from tests.fakes.talking_process import assert_as_clean_run, complete_forgetting, run_and_kill
 
 MAX_SEARCH_MS = 60.0
 MAX_FOUND_SECONDS = 2.0
@@ -49,6 +52,8 @@ CONVERSATION = 60
 QUERIES = 200
 SAID = 60
 ROUNDS = 4
+KILLS_OF_ONE = 10
+"""Kills after which an empty workspace is taken."""
 START_SECONDS = 3
 """After its start the service still has work."""
 PERSON = PersonId("telegram", "1")
@@ -242,9 +247,39 @@ async def cost_of_turns(turns: int, *, enabled: bool) -> TurnCost:
                 await bot.stop()
 
 
-async def main(messages: int, turns: int) -> list[str]:
+async def measure_kills(report: Report, kills: int) -> None:
+    """Kill processes while they index what was said, and while they forget it; compare with a clean run each time."""
+    chance = random.Random(2)
+    for work in ("index", "forget"):
+        with tempfile.TemporaryDirectory() as name:
+            folder, wrong = Path(name), 0
+            for seed in range(kills):
+                lines = run_and_kill(folder, work, seed=seed, seconds=0.02 + chance.random() * 0.5)
+                try:
+                    await complete_forgetting(folder, lines)
+                    await assert_as_clean_run(folder)
+                except AssertionError as error:
+                    print(f"  kill {seed} while at work to {work}: {error}")
+                    wrong += 1
+                if seed % KILLS_OF_ONE == KILLS_OF_ONE - 1:
+                    shutil.rmtree(folder / ".commonplace")
+            report.figure(f"of {kills} kills while at work to {work}, wrong afterwards", wrong, limit=0)
+
+
+async def main(messages: int, turns: int, kills: int) -> list[str]:
     """Measure everything; return what is beyond its limits."""
     report, chance = Report(), random.Random(1)
+    if messages:
+        await measure_index(report, messages, chance)
+    if turns:
+        await measure_turns(report, turns)
+    if kills:
+        await measure_kills(report, kills)
+    return report.failed
+
+
+async def measure_index(report: Report, messages: int, chance: random.Random) -> None:
+    """Fill state.db, index it, and search."""
     with tempfile.TemporaryDirectory() as folder:
         private = Path(folder)
         async with State(private / "state.db") as state:
@@ -261,14 +296,12 @@ async def main(messages: int, turns: int) -> list[str]:
                 await measure_searches(report, search, sample, chance)
                 await measure_said(report, state, search, other)
                 await measure_one_more(report, state, search)
-    if turns:
-        await measure_turns(report, turns)
-    return report.failed
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--messages", type=int, default=100_000)
     parser.add_argument("--turns", type=int, default=60, help="turns to compare; 0 for none")
+    parser.add_argument("--kills", type=int, default=0, help="processes to kill at each work")
     arguments = parser.parse_args()
-    measure_to_the_end(main(arguments.messages, arguments.turns))
+    measure_to_the_end(main(arguments.messages, arguments.turns, arguments.kills))
