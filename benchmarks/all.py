@@ -33,6 +33,8 @@ BENCHMARKS = (
     Benchmark("cold_search", "1 minute", ("{EVAL_FOLDER}/*/corpus",)),
     Benchmark("vector_search", "3 minutes"),
     Benchmark("full_text", "5 minutes"),
+    Benchmark("folder_search", "1 minute"),
+    Benchmark("folder_search", "2 minutes", ("--vectors",)),
     Benchmark("postgres", "8 minutes"),
     Benchmark("indexing", "1 minute"),
     Benchmark("said_and_found", "4 minutes"),

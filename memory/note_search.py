@@ -7,6 +7,7 @@ from datetime import date, datetime
 
 from memory.embedding_backfill import EmbeddingBackfill
 from memory.errors import IndexCorrupted, IndexUnavailable
+from memory.folder_scope import FolderScope
 from memory.index.location import redact_server_address
 from memory.index.protocol import VectorQuery
 from memory.listing import Problem
@@ -97,7 +98,7 @@ class NoteSearch:
                     within=within,
                 )
             )
-            notice = " ".join(filter(None, (notice, self._skipped_notice())))
+            notice = " ".join(filter(None, (notice, self._skipped_notice(within))))
         except (IndexCorrupted, IndexUnavailable) as error:
             if self._scan is None:
                 raise
@@ -153,9 +154,12 @@ class NoteSearch:
         why = away if is_away else redact_server_address(str(error), self._index.location)
         return f"Searched the files one by one: {why}."
 
-    def _skipped_notice(self) -> str:
-        """Return which notes the index lacks because they could not be read; "" if it lacks none."""
+    def _skipped_notice(self, within: Collection[str] | None) -> str:
+        """Return which of the notes to search could not be read and indexed; "" if none."""
         left_out = [problem for problem in self._index.problems if problem.hides_notes]
+        if within is not None:
+            folders = FolderScope.of(within)
+            left_out = [each for each in left_out if each.path == "." or folders.contains(f"{each.path}/")]
         return _describe_skipped(left_out) if left_out else ""
 
 

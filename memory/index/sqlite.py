@@ -28,7 +28,7 @@ from memory.index.sqlite_full_text import SqliteFullText, merge_deleted_words
 from memory.index.sqlite_notes import read_notes, read_stamps, write_notes
 from memory.index.sqlite_passage_runs import Similarities, read_chunk_spans, read_day_spans, read_runs
 from memory.index.sqlite_schema import SqliteTables, check_text, count_uses
-from memory.index.sqlite_scope import ScopedSqliteFullText, SqliteScope
+from memory.index.sqlite_scope import SqliteScope
 from memory.index.vector_search.binary_quantization import BinaryVectorSearcher
 from memory.index.vector_search.protocol import VectorSearcher
 from memory.ranking.candidates import DayRange, SearchCandidates
@@ -142,7 +142,7 @@ class SqliteIndex:
         with self._file.reading() as tx:
             tables = self._tables(tx)
             scope = None if within is None else self._find_scope(tx, FolderScope.of(within))
-            full_text = ScopedSqliteFullText(tables, scope) if scope else SqliteFullText(tables)
+            full_text = scope.full_text(tables) if scope else SqliteFullText(tables)
             proposal = propose(full_text, terms, limit=limit, today=today)
             found = read_chunk_spans(tables, proposal.chunks)
             found += read_day_spans(tables, days, scope.folders if scope else None)
@@ -164,7 +164,7 @@ class SqliteIndex:
                     self._searcher,
                     model,
                     vector_query,
-                    self._mean_vector(tx, model, scope),
+                    self._mean_vector(tx, model, scope, size=len(vector_query.vector)),
                 )
             runs = tuple(read_runs(tables, found, compare))
             return SearchCandidates(runs, proposal.frequencies, proposal.total)
@@ -175,11 +175,14 @@ class SqliteIndex:
             self._scope = SqliteScope(tables, folders, state)
         return self._scope
 
-    def _mean_vector(self, tx: FileTransaction, model: int, scope: SqliteScope | None) -> MeanVector | None:
+    def _mean_vector(
+        self, tx: FileTransaction, model: int, scope: SqliteScope | None, *, size: int
+    ) -> MeanVector | None:
         wanted = (self._state(tx), model, scope.folders if scope else None)
         if self._mean_of != wanted:
             among = scope.texts(self._tables(tx)) if scope else None
-            self._mean_of, self._mean = wanted, sqlite_vectors.read_mean_vector(tx.db, model, among)
+            mean = sqlite_vectors.read_mean_vector(tx.db, model, size=size, among=among)
+            self._mean_of, self._mean = wanted, mean
         return self._mean
 
     def list_unembedded(self, model: ModelId, *, limit: int) -> list[UnembeddedText]:

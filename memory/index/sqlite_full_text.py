@@ -97,7 +97,7 @@ class SqliteFullText:
         If all terms are rare, their hits are read too: bm25() of several terms is the sum over the terms, and
         reading the hits of a rare term costs no more than counting them.
         """
-        chunks = _count_chunks(self._tables)
+        chunks = count_chunks(self._tables)
         frequencies: dict[Term, int] = {}
         for term in terms:
             if self._read is None:
@@ -199,7 +199,7 @@ def _sum_scores(parts: Sequence[_Hits]) -> dict[int, float]:
     return sums
 
 
-def _count_chunks(tables: SqliteTables) -> int:
+def count_chunks(tables: SqliteTables) -> int:
     """Return the number of rows from the first number of FTS5's averages record; 0 in an empty table.
 
     Counting rows would read the whole table. See "Averages Record Format" in https://www.sqlite.org/fts5.html.

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from datetime import date
+from itertools import islice
 
 import apsw
 
@@ -16,7 +18,11 @@ from memory.index.similarity import TextLocation, compute_similarities, most_sim
 from memory.index.sqlite_schema import POSITIONS, SqliteTables, check_bytes, check_integer, check_text
 from memory.index.sqlite_scope import SqliteScope
 from memory.index.vector_search.protocol import VectorSearcher
+from memory.index.vector_search.rows import read_vectors
 from memory.ranking.candidates import Similarity
+
+FEW_TEXTS = 10_000
+"""So many texts or fewer are looked up one by one; more are met soon enough in a walk over all texts."""
 
 
 def find_model(db: apsw.Connection, model: ModelId) -> int | None:
@@ -218,20 +224,29 @@ def _longest_unused(db: apsw.Connection, unwanted: Mapping[int, int], *, limit: 
 
 
 def read_mean_vector(
-    db: apsw.Connection, model_id: int, among: Sequence[int] | None = None
+    db: apsw.Connection, model_id: int, *, size: int, among: Sequence[int] | None = None
 ) -> MeanVector | None:
-    """Return the mean of the vectors in use, or of those of the texts `among`.
+    """Return the mean of the vectors in use, of `size` bytes each, or of those of the texts `among`.
 
-    It is computed from a sample that depends on the texts alone.
+    It is computed from a sample that depends on the texts alone: the first ones by digest.
     """
-    chosen = "" if among is None else " AND texts.id IN (SELECT value FROM json_each(?3))"
-    sample = db.execute(
-        "SELECT embedding FROM texts CROSS JOIN vectors ON vectors.model = ?1 AND vectors.text = texts.id"  # noqa: S608
-        f" WHERE uses > 0{chosen} ORDER BY digest LIMIT ?2",
-        (model_id, SAMPLE) if among is None else (model_id, SAMPLE, json.dumps(among)),
-    )
-    vectors = [check_bytes(row[0]) for row in sample]
-    return mean_vector(vectors)
+    if among is not None and len(among) <= FEW_TEXTS:
+        rows = db.execute(
+            "SELECT texts.id FROM json_each(?2) CROSS JOIN texts ON texts.id = value"
+            " CROSS JOIN vectors ON vectors.model = ?1 AND vectors.text = texts.id WHERE uses > 0 ORDER BY digest",
+            (model_id, json.dumps(among)),
+        )
+    else:
+        rows = db.execute(
+            "SELECT texts.id FROM texts CROSS JOIN vectors ON vectors.model = ? AND vectors.text = texts.id"
+            " WHERE uses > 0 ORDER BY digest",
+            (model_id,),
+        )
+    chosen = None if among is None else frozenset(among)
+    with closing(rows):
+        in_use = (check_integer(text_id) for (text_id,) in rows if chosen is None or text_id in chosen)
+        sample = list(islice(in_use, SAMPLE))
+    return mean_vector([vector for _, vector in read_vectors(db, model_id, sample, size=size)])
 
 
 def read_similarities(

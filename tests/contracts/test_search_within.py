@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from memory.index import sqlite_vectors
 from memory.index.postgres.binary_quantization import open_vector_searcher
 from memory.index.postgres.index import PostgresIndex
 from memory.index.proposals import ProposalLimits
@@ -188,6 +189,7 @@ def test_it_finds_what_an_index_of_the_folders_alone_finds(
     new_index: Opens, limits: ProposalLimits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_limits(limits, monkeypatch)
+    monkeypatch.setattr(sqlite_vectors, "FEW_TEXTS", limits.exact_hits)
     choose = random.Random(7)
     notes = make_notes(choose, each=6)
     whole = new_index()
@@ -197,6 +199,17 @@ def test_it_finds_what_an_index_of_the_folders_alone_finds(
         write(alone, notes, folders)
         found = assert_alike(whole, alone, folders, choose, queries=6)
         assert bool(found) == any(is_within(each.path, folders) for each in notes)
+
+
+def test_all_folders_by_their_names_are_the_same_as_everything(new_index: Opens) -> None:
+    choose = random.Random(10)
+    index = new_index()
+    write(index, make_notes(choose, each=6), FOLDERS)
+    assert assert_alike(index, index, FOLDERS, choose, queries=20)
+    write(index, [make_note("root.md", "- same")])
+    assert "root.md" not in {
+        run.path for run in index.candidates([Term(("same",))], limit=999, within=FOLDERS).runs
+    }
 
 
 def test_it_still_does_after_edits_and_deletions(new_index: Opens) -> None:
@@ -230,6 +243,35 @@ def test_a_text_that_is_also_elsewhere_is_found_here_alone(new_index: Opens) -> 
         found = index.candidates(terms, limit=1, vector_query=alike("text", limit=1), within=[folder])
         assert [run.path for run in found.runs] == [f"{folder}/1.md"]
         assert (found.chunks, found.frequencies[terms[0]]) == (1, 1)
+
+
+def test_it_still_does_after_a_rebuild_a_purge_and_a_reset(new_index: Opens) -> None:
+    index = new_index()
+    terms, _ = read_query("passport", TODAY)
+
+    def paths(within: Collection[str]) -> list[str]:
+        found = index.candidates(terms, limit=9, vector_query=alike("passport"), within=within)
+        assert found.chunks == len(found.runs)
+        return [run.path for run in found.runs]
+
+    write(index, [make_note(f"{folder}/1.md", "- passport") for folder in "abc"])
+    assert paths(["b"]) == ["b/1.md"]
+    with closing(index.shadow()) as shadow:
+        notes = [make_note(f"{folder}/2.md", "- passport of somebody") for folder in "cba"]
+        shadow.claim([each.path for each in notes])
+        shadow.write_batch(notes)
+        assert paths(["b"]) == ["b/1.md"]
+        shadow.promote()
+    assert paths(["b"]) == ["b/2.md"]
+    embed(index)
+    assert paths(["b"]) == ["b/2.md"]
+    index.purge()
+    assert paths(["b"]) == ["b/2.md"]
+    index.reset()
+    assert paths(["b"]) == []
+    write(index, [make_note("b/3.md", "- passport")])
+    assert paths(["b"]) == ["b/3.md"]
+    assert paths(["a"]) == []
 
 
 def test_a_search_that_fails_does_not_spoil_the_next(new_index: Opens) -> None:

@@ -77,6 +77,23 @@ async def test_some_folders_are_searched_as_if_there_were_no_others(tmp_path: Pa
         assert await found(["1.md"]) == await found([""]) == await found([]) == set()
 
 
+async def test_a_search_of_some_folders_says_nothing_of_what_is_in_others(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / f"talk/{folder}").mkdir(parents=True)
+        with (tmp_path / f"talk/{folder}/huge.md").open("wb") as file:
+            file.truncate(17 << 20)
+    async with opened_search(tmp_path) as (search, _):
+
+        async def notice(within: list[str] | None) -> str:
+            return (await search.search("passport", within=within)).notice
+
+        assert "and 1 more" in await notice(None)
+        assert (await notice(["a"])).startswith("Not searched: a/huge.md")
+        assert (await notice(["b"])).startswith("Not searched: b/huge.md")
+        assert "more" not in f"{await notice(['a'])}{await notice(['b'])}"
+        assert await notice(["c"]) == ""
+
+
 async def test_some_folders_are_searched_without_the_index_too(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / f"memory/{folder}").mkdir(parents=True)

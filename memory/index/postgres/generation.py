@@ -28,7 +28,7 @@ from memory.index.postgres.schema import (
     read_snapshot_state,
     read_state,
 )
-from memory.index.postgres.scope import PostgresScope, ScopedPostgresFullText
+from memory.index.postgres.scope import PostgresScope
 from memory.index.postgres.vector_search import ExactServerSearcher, ServerSearcher
 from memory.index.proposals import propose
 from memory.index.protocol import (
@@ -210,7 +210,7 @@ class GenerationIndex:
         def look(tx: ServerTransaction) -> SearchCandidates:
             tables = tx.tables
             scope = None if within is None else self._find_scope(tx, FolderScope.of(within))
-            full_text = ScopedPostgresFullText(tables, scope) if scope else PostgresFullText(tables)
+            full_text = scope.full_text(tables) if scope else PostgresFullText(tables)
             proposal = propose(full_text, terms, limit=limit, today=today)
             found = read_chunk_spans(tables, proposal.chunks)
             found += read_day_spans(tables, days, scope.notes if scope else None)
@@ -226,7 +226,7 @@ class GenerationIndex:
                     today=today,
                     scope=scope,
                 )
-                mean = self._mean_vector(tx, model, len(vector_query.vector), scope)
+                mean = self._mean_vector(tx, model, scope, size=len(vector_query.vector))
                 compare = partial(stored.read_similarities, tx.db, self._searcher, model, vector_query, mean)
             runs = tuple(read_runs(tables, found, compare))
             return SearchCandidates(runs, proposal.frequencies, proposal.total)
@@ -239,7 +239,7 @@ class GenerationIndex:
         return self._scope[1]
 
     def _mean_vector(
-        self, tx: ServerTransaction, model: int, size: int, scope: PostgresScope | None
+        self, tx: ServerTransaction, model: int, scope: PostgresScope | None, *, size: int
     ) -> MeanVector | None:
         wanted = (tx.version, model, scope.folders if scope else None)
         if self._mean_of != wanted:

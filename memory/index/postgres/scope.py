@@ -36,6 +36,10 @@ class PostgresScope:
         self.average_length = max(1.0, words / max(1, self.chunks))
         self._texts: list[int] | None = None
 
+    def full_text(self, tables: PostgresTables) -> PostgresFullText:
+        """Return the words of the chunks. `tables` must be in the same state."""
+        return ScopedPostgresFullText(tables, self)
+
     def texts(self, tables: PostgresTables) -> list[int]:
         """Return the ids of the texts to embed, in order. `tables` must be in the same state."""
         if self._texts is None:
