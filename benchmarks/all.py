@@ -37,6 +37,8 @@ BENCHMARKS = (
     Benchmark("folder_search", "2 minutes", ("--vectors",)),
     Benchmark("postgres", "8 minutes"),
     Benchmark("indexing", "1 minute"),
+    Benchmark("said_and_found", "4 minutes"),
+    Benchmark("said_and_found", "6 minutes", ("--messages=0", "--turns=0", "--kills=100")),
     Benchmark("watch", "8 minutes"),
     Benchmark("two_writers", "5 minutes"),
     Benchmark("crash", "4 minutes"),

@@ -52,6 +52,7 @@ NO_KEYS |= {
     "memory_get",
     "memory_write",
     "memory_edit",
+    "conversation_get",
     "paused_until",
     "rests_until",
     "superseded_by",

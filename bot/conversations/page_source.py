@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -33,6 +33,9 @@ from memory.note_source import LoadedNote
 if TYPE_CHECKING:
     import apsw
 
+MAX_CHANGED = 100
+"""Up to so many changed conversations are looked up one by one."""
+
 BUSY_TIMEOUT_MS = 10_000
 _ENTRIES_PER_MESSAGE = 4
 """A message that can be found stands among about so many entries, most of them of tools."""
@@ -61,6 +64,8 @@ class _Listed:
     """With the folder of its pages as its chat."""
     pages: dict[str, PageStamp] = field(default_factory=dict)
     """By path, in order."""
+    row: object = None
+    """The row of its state."""
 
 
 class PageSource:
@@ -82,6 +87,7 @@ class PageSource:
         self._seen: object = None
         self._listed: dict[int, _Listed] = {}
         self._stamps: dict[str, PageStamp] = {}
+        self._oldest: str | None = None
 
     # -- NoteSource ---------------------------------------------------------------------------------------
 
@@ -90,15 +96,10 @@ class PageSource:
         known = known or {}
         with self._reading() as db:
             if db is None:
-                self._listed, self._stamps = {}, {}
+                self._listed, self._stamps, self._oldest = {}, {}, None
             else:
                 self._look(db, known)
-            stamps = self._stamps
-        if known == stamps:
-            return Listing([], [], list(stamps))
-        # In the order of each conversation: what is indexed when the program dies is its beginning, see `_list_known`.
-        changed = [_make_stat(path, stamp) for path, stamp in stamps.items() if known.get(path) != stamp]
-        return Listing(changed, [], [path for path, stamp in stamps.items() if known.get(path) == stamp])
+            return self._compare(known)
 
     def load(self, path: str) -> LoadedNote:
         """Read a page for indexing. Raises `NoteMissing`."""
@@ -147,25 +148,51 @@ class PageSource:
             return
         listed = self._listed or _list_known(known)
         with _snapshot(db):
-            found = list(conversation_entries.list_conversations(db))
-            self._listed = {each.id: self._list_pages(db, each, listed.get(each.id)) for each in found}
-        self._stamps = {
-            path: stamp
-            for each in self._listed.values()
-            for path, stamp in each.pages.items()
-            if path[-len("2026-03-03.md") :] >= oldest
-        }
-        self._seen = seen
+            rows = conversation_entries.list_conversations(db)
+            changed = {
+                row[0]: self._list_pages(db, row, before)
+                for row in rows
+                if (before := listed.get(row[0])) is None or before.row != row
+            }
+        gone = listed.keys() - {row[0] for row in rows}
+        if len(changed) + len(gone) > MAX_CHANGED or oldest != self._oldest:
+            self._listed = {row[0]: changed.get(row[0]) or listed[row[0]] for row in rows}
+            self._stamps = dict(_list_stamps(self._listed.values(), oldest))
+        else:  # there may be thousands of others
+            for number in (*changed, *gone):
+                for path in before.pages if (before := listed.pop(number, None)) else ():
+                    self._stamps.pop(path, None)
+            listed.update(changed)
+            self._listed = listed
+            self._stamps.update(_list_stamps(changed.values(), oldest))
+        self._oldest, self._seen = oldest, seen
 
     def _oldest_day(self) -> str:
         if not self._retention_days:
             return ""
         return (self._now().date() - timedelta(days=self._retention_days)).isoformat()
 
-    def _list_pages(self, db: "apsw.Connection", found: ConversationState, before: _Listed | None) -> _Listed:
-        state = found._replace(chat=scope_of(found.chat))
+    def _compare(self, known: Mapping[str, PageStamp]) -> Listing:
+        """Return the pages, and which of them are as they are known."""
+        if known == self._stamps:
+            return Listing([], [], list(known))
+        # In the order of each conversation: what is indexed when the program dies is its beginning, see `_list_known`.
+        changed: list[NoteStat] = []
+        unchanged: list[str] = []
+        for path, stamp in self._stamps.items():
+            if known.get(path) == stamp:
+                unchanged.append(path)
+            else:
+                changed.append(_make_stat(path, stamp))
+        return Listing(changed, [], unchanged)
+
+    def _list_pages(
+        self, db: "apsw.Connection", row: tuple[int, str, int, int], before: _Listed | None
+    ) -> _Listed:
+        number, chat, rewritten, last_seq = row
+        state = ConversationState(number, scope_of(chat), rewritten, last_seq)
         if before and before.state == state:
-            return before
+            return _Listed(state, before.pages, row)
         pages: dict[str, PageStamp] = {}
         since = 1
         if before and before.state._replace(last_seq=0) == state._replace(last_seq=0):
@@ -175,7 +202,7 @@ class PageSource:
         for span in split_spans([EntryHead(*head) for head in heads], self._now().tzinfo):
             path = PagePath(state.chat, state.id, span.first, span.day)
             pages[str(path)] = _make_stamp(span, state.rewritten)
-        return _Listed(state, pages)
+        return _Listed(state, pages, row)
 
     def _read_page(self, db: "apsw.Connection", wanted: PagePath) -> StoredPage | None:
         conversation, zone = wanted.conversation, self._now().tzinfo
@@ -279,6 +306,14 @@ def _list_known(known: Mapping[str, PageStamp]) -> dict[int, _Listed]:
             unsure.add(page.conversation)
         of_page.state = state._replace(last_seq=max(decided_by, of_page.state.last_seq))
     return {number: each for number, each in listed.items() if number not in unsure}
+
+
+def _list_stamps(listed: Iterable[_Listed], oldest: str) -> Iterator[tuple[str, PageStamp]]:
+    """Yield the pages that are not too old."""
+    for each in listed:
+        for path, stamp in each.pages.items():
+            if path[-len("2026-03-03.md") :] >= oldest:
+                yield path, stamp
 
 
 def _first_of(path: str) -> int:

@@ -1,6 +1,5 @@
 """state.db: reads the entries of conversations for their index and for those who read around a message."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import apsw
@@ -32,12 +31,12 @@ class StoredChat(NamedTuple):
     """0 if it has no entries."""
 
 
-def list_conversations(db: apsw.Connection) -> Iterator[ConversationState]:
-    """Yield the state of every conversation."""
-    rows = db.execute(
+def list_conversations(db: apsw.Connection) -> list[tuple[int, str, int, int]]:
+    """Return the state of every conversation, as plain tuples with the fields of `ConversationState`."""
+    rows: list[tuple[int, str, int, int]] = db.execute(
         f"SELECT id, chat, rewritten, {_LAST_SEQ} FROM conversations"  # noqa: S608 - only our own
-    )
-    return map(ConversationState._make, rows)
+    ).fetchall()  # type: ignore[assignment]
+    return rows
 
 
 def list_entry_heads(
