@@ -35,7 +35,7 @@ def format_place(hit: "ConversationHit", *, chat: ChatId, today: date) -> str:
 
 def name_chat(hit: "ConversationHit") -> str:
     """Return what people call a hit's chat, with its channel."""
-    channel, name = hit.chat.partition(":")[0].capitalize(), one_line(hit.chat_name)
+    channel, name = hit.app or hit.chat.partition(":")[0].capitalize(), one_line(hit.chat_name)
     return phrases.CHAT_OF_CHANNEL.format(name=name, channel=channel) if name else channel
 
 

@@ -11,12 +11,15 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from bot import phrases
+from bot.access import TERMINAL
 from bot.conversations import pages
 from bot.conversations.index_file import INDEX_NAME
 from bot.conversations.page_source import PageSource, StoredPage
 from bot.conversations.pages import INDENT, SpokenMessage, scope_of
 from bot.sanitize import one_line
 from bot.state.conversation_entries import StoredChat
+from bot.state.imports import IMPORTED
 from memory.embedding_backfill import EmbeddingBackfill
 from memory.embeddings.factory import Embedding
 from memory.errors import MemoryFault
@@ -69,7 +72,9 @@ class ConversationHit:
     chat: str
     """`channel:name`."""
     chat_name: str
-    """What people call the chat; "" if unknown."""
+    """What people call the chat, or the title of an imported conversation; "" if unknown."""
+    app: str
+    """The assistant that it was imported from, such as `ChatGPT`; "" for what was said here."""
     who: str
     """Who said it; "" if unknown."""
     day: date
@@ -311,6 +316,7 @@ class ConversationSearch:
                     ref=_format_ref(page.chat, said[seq]),
                     chat=page.chat.chat,
                     chat_name=page.chat.name,
+                    app=_find_app(page.chat),
                     who=self._name(said[seq], page.chat),
                     day=page.path.day,
                     snippet=text,
@@ -319,9 +325,11 @@ class ConversationSearch:
 
     def _name(self, said: SpokenMessage, chat: StoredChat) -> str:
         if said.by_assistant:
-            return self._agent_name()
+            return _find_app(chat) or self._agent_name()
         if said.is_forwarded:
             return FORWARDED.format(name=said.name)
+        if chat.chat.partition(":")[0] in (IMPORTED, TERMINAL):
+            return phrases.YOU
         return said.name or one_line(chat.name)
 
     @contextmanager
@@ -350,6 +358,14 @@ def _strip_markup(snippet: str) -> str:
     return "\n".join(
         line.removeprefix(INDENT) for line in _LABEL.sub("", snippet, count=1).split("\n")
     ).strip()
+
+
+def _find_app(chat: StoredChat) -> str:
+    if not chat.imported_from:
+        return ""
+    from bot.imports.formats import show_name  # takes 10 ms, needless for most
+
+    return show_name(chat.imported_from)
 
 
 def _format_ref(chat: StoredChat, said: SpokenMessage) -> str:

@@ -25,10 +25,12 @@ class StoredChat(NamedTuple):
     conversation: int
     chat: str
     name: str
-    """What people call the chat; "" if unknown."""
+    """What people call the chat, or the title of an imported conversation; "" if unknown."""
     rewritten: int
     last_seq: int
     """0 if it has no entries."""
+    imported_from: str = ""
+    """The format of an imported conversation, such as `chatgpt`."""
 
 
 def list_conversations(db: apsw.Connection) -> list[tuple[int, str, int, int]]:
@@ -53,8 +55,9 @@ def list_entry_heads(
 def read_chat(db: apsw.Connection, conversation: int) -> StoredChat | None:
     """Return a conversation's chat; None if there is no such conversation."""
     row = db.execute(
-        f"SELECT id, chat, coalesce(name, ''), rewritten, {_LAST_SEQ} "  # noqa: S608 - only our own
-        "FROM conversations LEFT JOIN known_chats USING (chat) WHERE id = ?",
+        f"SELECT id, conversations.chat, coalesce(nullif(title, ''), name, ''), rewritten, {_LAST_SEQ}, "  # noqa: S608 - only our own
+        "coalesce(format, '') FROM conversations LEFT JOIN known_chats ON known_chats.chat = conversations.chat "
+        "LEFT JOIN imported_conversations ON conversation = id WHERE id = ?",
         (conversation,),
     ).fetchone()
     return StoredChat(*row) if row else None

@@ -23,7 +23,7 @@ def test_each_source_by_its_name(commonplace: Commonplace) -> None:
     said = commonplace.output_of("memory", "search", "boat", "--source", "conversations")
     place, line, *_ = said.splitlines()
     assert place.startswith("Terminal, ")
-    assert "somebody  1:2  0." in place, "the notes recalled come first"
+    assert "You  1:2  0." in place, "the notes recalled come first"
     assert line == "    Do you know my boat?"
     both = commonplace.output_of("memory", "search", "boat", "--source", "all")
     assert "Do you know my boat?" in both

@@ -47,6 +47,26 @@ def write_workspace(folder: Path) -> Path:
     return folder
 
 
+def test_an_imported_conversation_is_found_by_its_owner_and_not_after_its_undo(
+    commonplace: CommonplaceHere, tmp_path: Path
+) -> None:
+    talk_of_boat = chatgpt_conversation(
+        "c1",
+        [("user", "Which varnish for the mahogany boat?"), ("assistant", "Spar varnish.")],
+        title="Varnish",
+    )
+    commonplace.output_of("import", str(write_chatgpt_zip(tmp_path / "export.zip", [talk_of_boat])))
+    found = commonplace.output_of("chat", "-m", "/recall mahogany boat")
+    assert "From Varnish (ChatGPT) on 3 March" in found
+    assert "**You:** Which varnish for the mahogany boat?" in found
+    said = json.loads(
+        commonplace.output_of("memory", "search", "spar", "--source", "conversations", "--json")
+    )
+    assert [(each["who"], each["chat_name"]) for each in said["results"]] == [("ChatGPT", "Varnish")]
+    commonplace.output_of("import", "--undo", "1")
+    assert "Which varnish" not in commonplace.output_of("chat", "-m", "/recall mahogany boat")
+
+
 def notes_of(commonplace: Commonplace) -> dict[str, str]:
     return {
         str(path.relative_to(commonplace.memory)): path.read_text("utf-8")

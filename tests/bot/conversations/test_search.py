@@ -41,6 +41,7 @@ async def test_what_was_said_is_found_at_once(chats: Chats) -> None:
         ref="1:1",
         chat="telegram:1",
         chat_name="Anna",
+        app="",
         who="Anna",
         day=date(2026, 11, 21),
         snippet="The boiler was serviced by Mr Lang",
