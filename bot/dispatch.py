@@ -216,8 +216,8 @@ class Dispatcher:
             standing = min(standing, await self._last_standing(conversation, message))
         with_memory = standing >= Standing.ALLOWED and open_here
         context.with_memory = with_memory
-        context.in_room = message.in_room
         context.groups = message.groups
+        context.in_room = message.in_room
         # A room counts as one: with its memory open, everything said there may be noted, whoever speaks.
         context.may_flush = open_here and (message.in_room or standing >= Standing.ALLOWED)
         await services.compactor.save_chat(chat, name=message.title, flush=context.may_flush)

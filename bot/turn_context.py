@@ -64,10 +64,10 @@ class TurnContext:
     """Whether this attempt is stored; a turn that ends one process after another is given up."""
     with_memory: bool = False
     """Whether the turn may use the memory."""
-    in_room: bool = False
-    """Whether several people write in the chat."""
     groups: tuple[str, ...] = ()
     """What counts for the person in this chat, as in IncomingMessage."""
+    in_room: bool = False
+    """Whether several people write in the chat."""
     may_flush: bool = False
     """Whether what is said in the chat may go into the notes without being asked."""
     prefer: str = ""
@@ -156,7 +156,7 @@ class TurnContext:
             f"call-{conversation.id}-{conversation.last_call_seq}-{call_id}",
             self.chat,
             self.person,
-            groups=self.groups,
+            self.groups,
             conversation=conversation.id,
             asked_at=min(began, conversation.last_question_seq or began),
         )

@@ -67,12 +67,5 @@ def test_where_they_are_not_searched_their_index_is_deleted(commonplace: Commonp
     assert "I found nothing about that in my notes." in commonplace.output_of("chat", "-m", "/recall boat")
 
 
-def test_what_another_session_was_told_is_no_answer_there(commonplace: Commonplace) -> None:
-    """Not before it is known whose chats belong together."""
-    commonplace.output_of("chat", "--session", "one", "-m", "Do you know my boat?")
-    assert "boat" in commonplace.output_of("chat", "--session", "one", "-m", "/recall boat")
-    assert "Do you know" not in commonplace.output_of("chat", "--session", "two", "-m", "/recall boat")
-
-
 def test_a_source_that_does_not_exist_is_wrong_usage(commonplace: Commonplace) -> None:
     assert "conversations" in commonplace.error_of("memory", "search", "x", "--source", "web", code=2)
