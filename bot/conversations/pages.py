@@ -107,7 +107,8 @@ class SpokenMessage(NamedTuple):
     """ISO 8601 in UTC."""
     by_assistant: bool = False
     name: str = ""
-    """Who said it: the speaker in a room, the author of forwarded words; "" in a private chat and for the assistant."""
+    """Who said it: the speaker in a room, the author of forwarded words, or another assistant whose conversation was
+    imported; "" in a private chat and for the assistant."""
     is_forwarded: bool = False
     is_echo: bool = False
     """Whether the built-in notebook said it: it repeats notes and messages, and knows nothing else."""
@@ -222,6 +223,7 @@ def spoken_messages(rows: Iterable[TimedRow]) -> list[SpokenMessage]:
                         text.removesuffix(INTERRUPTED_TEXT),
                         entry.at,
                         by_assistant=True,
+                        name="" if "/" in model else one_line(model),
                         is_echo=model.startswith(BUILTIN),
                     )
                 )

@@ -319,7 +319,7 @@ class ConversationSearch:
 
     def _name(self, said: SpokenMessage, chat: StoredChat) -> str:
         if said.by_assistant:
-            return self._agent_name()
+            return said.name or self._agent_name()
         if said.is_forwarded:
             return FORWARDED.format(name=said.name)
         return said.name or one_line(chat.name)

@@ -13,6 +13,7 @@ from pydantic import SecretStr
 
 from bot.conversations.index_file import INDEX_NAME, delete_index
 from bot.conversations.search import ConversationHit, MessageMissing, Moment
+from bot.messages import ChatId
 from bot.models.protocol import AssistantMessage
 from bot.state import forgetting
 from bot.state.database import State
@@ -56,6 +57,17 @@ async def test_what_the_assistant_said_is_found_as_its_words(chats: Chats) -> No
     await chats.say("How tall is it?", "The tower has 324 metres.")
     (hit,) = await chats.find("tower")
     assert (hit.who, hit.snippet, hit.ref) == ("Robin", "The tower has 324 metres.", "1:2")
+
+
+async def test_another_assistants_answer_is_not_ours(chats: Chats) -> None:
+    """As in a conversation that was imported: our models are `provider/model`."""
+    talk = await chats.say("How tall is it?", chat=ChatId("imported", "telegram:1"))
+    await talk.append(AssistantMessage("The tower has 324 metres.", (), "chatgpt"))
+    await talk.append(AssistantMessage("The tower is in Paris.", (), "openai/gpt-4"))
+    assert [(hit.who, hit.chat) for hit in await chats.find("tower")] == [
+        ("chatgpt", "imported:telegram:1"),
+        ("Robin", "imported:telegram:1"),
+    ]
 
 
 async def test_each_message_is_a_hit_of_its_own(chats: Chats) -> None:
