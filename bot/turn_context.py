@@ -156,7 +156,7 @@ class TurnContext:
             f"call-{conversation.id}-{conversation.last_call_seq}-{call_id}",
             self.chat,
             self.person,
-            groups=self.groups,
+            self.groups,
             conversation=conversation.id,
             asked_at=min(began, conversation.last_question_seq or began),
         )

@@ -84,7 +84,7 @@ def test_the_status_page_searches_without_being_left(reader: Window) -> None:
     reader.run("window.same = true")
     search(reader, "peonies")
     assert reader.run("return window.same")
-    assert reader.focused == "Search the notes", "for the next words"
+    assert reader.focused == "Search", "for the next words"
     assert "1 passage" in str(reader.run("return document.getElementById('announcement').textContent"))
     reader.driver.back()
     reader.wait(lambda: reader.path == "/" and not reader.all(".found-count"), "as it was before")
@@ -108,5 +108,18 @@ def test_what_is_asked_is_shown_as_it_was_typed(reader: Window) -> None:
 def test_without_scripts_it_searches_as_well(reader: Window) -> None:
     reader.forbid_scripts()
     assert search(reader, "peonies")
-    assert reader.path == "/search?q=peonies"
+    assert reader.path == "/search?q=peonies&source=notes"
     assert reader.one("mark").text == "peonies"
+
+
+def test_what_was_said_is_searched_where_that_is_chosen(reader: Window) -> None:
+    reader.open("/")
+    reader.one("#source option[value=conversations]").click()
+    (said, *_) = search(reader, "boiler serviced")
+    assert part(said, ".place").startswith("Anna (Telegram), ")
+    assert "When was the boiler serviced?" in part(said, "blockquote")
+    assert list(scores(said)) == ["Score"]
+    assert reader.path == "/search?q=boiler+serviced&source=conversations"
+    reader.driver.refresh()
+    reader.wait(lambda: "boiler serviced" in reader.text(".found-count"), "the same after a reload")
+    assert reader.one("#source").get_property("value") == "conversations"

@@ -251,17 +251,22 @@ def test_every_passage_of_a_page_is_of_one_message(said: list[tuple[str, str, bo
     page = make_page(messages)
     passages = split_passages(page.text)
     assert len(page.lines) == (page.text.count("\n") + 1 if page.text else 0)
-    of_message: dict[int, list[str]] = {}
+    of_message: dict[int, str] = {}
+    before = 0
     for passage in passages:
         owners = {line.seq for line in page.lines[passage.line_start - 1 : passage.line_end]}
         assert len(owners) == 1, f"joined by {passage.text!r}"
         assert not passage.is_heading
         assert not passage.heading
-        of_message.setdefault(owners.pop(), []).append(passage.text)
+        seq = owners.pop()
+        # A line that is too long for a passage is cut.
+        mark = "" if passage.line_start == before else "\n"
+        of_message[seq] = f"{of_message.get(seq, '')}{mark}{passage.text}"
+        before = passage.line_end
     for message in messages:
         lines = plain_lines(message.text)
         assert [line.text for line in page.lines if line.seq == message.seq] == lines
-        found = tokenize("\n".join(of_message.get(message.seq, [])))
+        found = tokenize(of_message.get(message.seq, ""))
         words = tokenize("\n".join(lines))
         assert found[len(found) - len(words) :] == words
 

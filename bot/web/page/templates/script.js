@@ -83,7 +83,9 @@
 
   document.querySelector("[data-search]").addEventListener("submit", async (event) => {
     event.preventDefault();
-    const address = `/search?${new URLSearchParams(new FormData(event.target))}`;
+    const wanted = new URLSearchParams(new FormData(event.target));
+    if (wanted.get("source") === "notes") wanted.delete("source");
+    const address = `/search?${wanted}`;
     try {
       const found = place("found");
       found.replaceChildren(...parsed(await get(address)).getElementById("found").childNodes);
