@@ -24,7 +24,7 @@ from bot.conversations.pages import (
     spoken_messages,
 )
 from bot.state import conversation_entries
-from bot.state.conversation_entries import ConversationState, StoredChat
+from bot.state.conversation_entries import DAMAGED, ConversationState, StoredChat
 from memory.disk import reason
 from memory.errors import IndexUnavailable, NoteMissing
 from memory.listing import Listing, NoteStat
@@ -185,7 +185,8 @@ class PageSource:
         until = conversation_entries.find_next_answered(db, conversation, page_limit(wanted.first))
         rows = conversation_entries.read_span(db, conversation, first=wanted.first, last=until - 1)
         heads = [
-            EntryHead(each.row.seq, each.row.kind, each.at, len(each.row.payload.encode())) for each in rows
+            EntryHead(each.row.seq, each.row.kind, each.at, len(each.row.payload.encode(errors=DAMAGED)))
+            for each in rows
         ]
         spans = split_spans(heads, zone)
         if not spans or (spans[0].first, spans[0].day) != (wanted.first, wanted.day):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bot.conversations import pages
 from bot.conversations.index_file import INDEX_NAME
 from bot.conversations.page_source import PageSource, StoredPage
-from bot.conversations.pages import INDENT, SpokenMessage, scope_of
+from bot.conversations.pages import INDENT, SpokenMessage, moment_of, scope_of
 from bot.sanitize import one_line
 from bot.state.conversation_entries import StoredChat
 from memory.embedding_backfill import EmbeddingBackfill
@@ -268,7 +268,7 @@ class ConversationSearch:
                 ShownMessage(
                     _format_ref(chat, each),
                     self._name(each, chat),
-                    datetime.fromisoformat(each.at).astimezone(zone),
+                    moment_of(each.at, zone),
                     each.text.strip(),
                 )
                 for each in said

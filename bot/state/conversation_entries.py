@@ -10,6 +10,10 @@ from bot.state.conversations import Row, TimedRow
 _LAST_SEQ = "coalesce((SELECT max(seq) FROM entries WHERE conversation = conversations.id), 0)"
 
 
+DAMAGED = "surrogateescape"
+"""How damaged text is decoded: one row that is no UTF-8 must not keep all others from being found."""
+
+
 class ConversationState(NamedTuple):
     """What changes whenever anything in a conversation does."""
 
@@ -62,13 +66,16 @@ def read_chat(db: apsw.Connection, conversation: int) -> StoredChat | None:
 
 
 def read_span(db: apsw.Connection, conversation: int, *, first: int, last: int) -> list[TimedRow]:
-    """Return the entries from `first` to `last`, inclusive, in order."""
+    """Return the entries from `first` to `last`, inclusive, in order; bytes that are no UTF-8 are as `DAMAGED` says."""
     rows = db.execute(
-        "SELECT conversation, seq, kind, payload, at FROM entries WHERE conversation = ? AND seq BETWEEN ? AND ? "
+        "SELECT seq, kind, at, CAST(payload AS BLOB) FROM entries WHERE conversation = ? AND seq BETWEEN ? AND ? "
         "ORDER BY seq",
         (conversation, first, last),
     )
-    return [TimedRow(Row(*row[:4]), row[4]) for row in rows]
+    return [
+        TimedRow(Row(conversation, seq, kind, str(payload, "utf-8", DAMAGED)), at)  # type: ignore[arg-type]
+        for seq, kind, at, payload in rows
+    ]
 
 
 def find_next_answered(db: apsw.Connection, conversation: int, seq: int) -> int:
