@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 IMPORT_FOLDER = "imported"
 """Folder for files whose own path is taken."""
-CORE_TITLE = "Memory"
 
 
 @dataclass(slots=True)
@@ -128,7 +127,7 @@ class NoteImporter:
             imports.save_note(db, row)
 
         key = self._key(source)
-        done = await self._writer.append_missing(path, find, key=key, title=CORE_TITLE, record=record)
+        done = await self._writer.append_missing(path, find, key=key, record=record)
         self._count_merged(added or ("-" if done else ""))
 
     def _count_merged(self, missing: str) -> None:
