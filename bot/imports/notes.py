@@ -96,7 +96,7 @@ class NoteImporter:
     async def _bring_one(self, path: str, target: NoteTarget, note: SourceNote, *, dry: bool) -> None:
         split_note_path(target.path)
         begun = await self._find_begun(path)
-        if begun is None and await self._is_known(note.digest):
+        if begun is None and await self._is_known(note):
             self._report.unchanged += 1
             return
         if is_day(target.path):
@@ -190,10 +190,15 @@ class NoteImporter:
             return None
         return await self._state.read(partial(imports.find_note, run=self._run.run, source=source))
 
-    async def _is_known(self, digest: str) -> bool:
+    async def _is_known(self, note: SourceNote) -> bool:
+        """Return whether another run has imported a file with the same content."""
         if self._state is None:
             return False
-        return await self._state.read(partial(imports.is_note_known, digest=digest, but=self._run.run))
+        copies = await self._state.read(partial(imports.find_copies, digest=note.digest, but=self._run.run))
+        if not copies or any(is_written for _, is_written in copies):
+            return bool(copies)
+        block = format_block(note.text)
+        return any([await self._says(path, block) for path, _ in copies])
 
     def _key(self, source: str) -> str:
         return f"import {self._run.run} {hashlib.sha256(source.encode()).hexdigest()[:16]}"
