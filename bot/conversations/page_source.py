@@ -268,6 +268,9 @@ def _list_known(known: Mapping[str, PageStamp]) -> dict[int, _Listed]:
     """
     listed: dict[int, _Listed] = {}
     unsure: set[int] = set()
+    whole: set[int] = (
+        set()
+    )  # with their beginnings; a page that was too old once would not be missed otherwise
     for path, stamp in known.items():
         page = PagePath.parse(path)
         if page is None:
@@ -276,10 +279,13 @@ def _list_known(known: Mapping[str, PageStamp]) -> dict[int, _Listed]:
         state = ConversationState(page.conversation, page.scope, rewritten, decided_by)
         of_page = listed.setdefault(page.conversation, _Listed(state))
         of_page.pages[path] = stamp
+        if page.first == 1:
+            whole.add(page.conversation)
         if decided_by == 0 or of_page.state[:3] != state[:3]:
             unsure.add(page.conversation)
         of_page.state = state._replace(last_seq=max(decided_by, of_page.state.last_seq))
-    return {number: each for number, each in listed.items() if number not in unsure}
+    certain = whole - unsure
+    return {number: each for number, each in listed.items() if number in certain}
 
 
 def _first_of(path: str) -> int:

@@ -162,6 +162,21 @@ async def test_old_pages_leave_with_their_day(talks: Talks) -> None:
     assert len(talks.texts()) == 2, "the conversation itself stays"
 
 
+async def test_pages_that_a_wrong_clock_made_too_old_come_back(talks: Talks) -> None:
+    talks.source = talks.fresh(retention_days=7)
+    await talks.say("old")
+    Talks.now += timedelta(days=5)
+    await talks.say("new")
+    talks.sync()
+    assert len(talks.known) == 2
+    for days in (4, -4):
+        Talks.now += timedelta(days=days)
+        talks.source.close()
+        talks.source = talks.fresh(retention_days=7)
+        talks.sync()
+    assert len(talks.known) == 2
+
+
 async def test_another_state_db_in_the_same_place_is_noticed(talks: Talks, tmp_path: Path) -> None:
     await talks.say("before")
     talks.sync()
