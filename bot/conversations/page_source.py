@@ -112,8 +112,10 @@ class PageSource:
     # -- reading ------------------------------------------------------------------------------------------
 
     def read_page(self, path: str) -> StoredPage | None:
-        """Return a page as it is now; None if it is not there any more."""
+        """Return a page as it is now; None if it is not there any more, or too old to be found."""
         wanted = PagePath.parse(path)
+        if wanted and wanted.day.isoformat() < self._oldest_day():
+            return None  # an index that is being rebuilt for another `retention_days` still has it
         with self._reading() as db:
             if db is None or wanted is None:
                 return None

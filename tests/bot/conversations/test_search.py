@@ -320,3 +320,14 @@ async def test_a_damaged_message_hides_no_other(chats: Chats, damage: str) -> No
     listed = source.walk().notes
     assert [source.load(each.path).stat for each in listed] == listed, "or each search would read it again"
     source.close()
+
+
+async def test_what_is_too_old_is_not_found_while_the_index_is_rebuilt_for_that(tmp_path: Path) -> None:
+    clock = ChatClock()
+    async with open_chats(tmp_path, clock=clock) as chats:
+        await chats.say("the harbour long ago")
+        clock.time += timedelta(days=20)
+        await chats.say("the harbour today")
+        assert len(await chats.snippets("harbour")) == 2
+    async with open_chats(tmp_path, clock=clock, retention_days=7) as chats:
+        assert await chats.snippets("harbour") == ["the harbour today"]
