@@ -24,7 +24,7 @@ from bot.conversations.pages import (
     spoken_messages,
 )
 from bot.state import conversation_entries
-from bot.state.conversation_entries import DAMAGED, ConversationState, StoredChat
+from bot.state.conversation_entries import ConversationState, StoredChat
 from memory.disk import reason
 from memory.errors import IndexUnavailable, NoteMissing
 from memory.listing import Listing, NoteStat
@@ -186,14 +186,11 @@ class PageSource:
             return None
         until = conversation_entries.find_next_answered(db, conversation, page_limit(wanted.first))
         rows = conversation_entries.read_span(db, conversation, first=wanted.first, last=until - 1)
-        heads = [
-            EntryHead(each.row.seq, each.row.kind, each.at, len(each.row.payload.encode(errors=DAMAGED)))
-            for each in rows
-        ]
+        heads = [EntryHead(each.row.seq, each.row.kind, each.at, size) for each, size in rows]
         spans = split_spans(heads, zone)
         if not spans or (spans[0].first, spans[0].day) != (wanted.first, wanted.day):
             return None
-        said = spoken_messages(rows[: spans[0].decided_by - wanted.first + 1])
+        said = spoken_messages(each for each, _ in rows[: spans[0].decided_by - wanted.first + 1])
         page = make_page([each for each in said if each.seq <= spans[0].last])
         return StoredPage(chat, wanted, _make_stamp(spans[0], chat.rewritten), page)
 
@@ -254,7 +251,7 @@ def _read_around(
         first, last = max(1, seq - reach), seq + reach
         end = conversation_entries.find_next_answered(db, chat.conversation, last)
         rows = conversation_entries.read_span(db, chat.conversation, first=first, last=end - 1)
-        said = [each for each in spoken_messages(rows) if each.seq <= last]
+        said = [each for each in spoken_messages(each for each, _ in rows) if each.seq <= last]
         place = next((place for place, each in enumerate(said) if each.seq == seq), None)
         if place is None:
             return []

@@ -10,8 +10,8 @@ from bot.state.conversations import Row, TimedRow
 _LAST_SEQ = "coalesce((SELECT max(seq) FROM entries WHERE conversation = conversations.id), 0)"
 
 
-DAMAGED = "surrogateescape"
-"""How damaged text is decoded: one row that is no UTF-8 must not keep all others from being found."""
+_SMALL_BYTES = 16_384
+"""Smaller entries are not searched for pictures, which would take longer than to read them."""
 
 
 class ConversationState(NamedTuple):
@@ -34,6 +34,13 @@ class StoredChat(NamedTuple):
     rewritten: int
     last_seq: int
     """0 if it has no entries."""
+
+
+class SizedRow(NamedTuple):
+    """An entry without its pictures, and the bytes of its payload with them."""
+
+    entry: TimedRow
+    size: int
 
 
 def list_conversations(db: apsw.Connection) -> Iterator[ConversationState]:
@@ -65,16 +72,21 @@ def read_chat(db: apsw.Connection, conversation: int) -> StoredChat | None:
     return StoredChat(*row) if row else None
 
 
-def read_span(db: apsw.Connection, conversation: int, *, first: int, last: int) -> list[TimedRow]:
-    """Return the entries from `first` to `last`, inclusive, in order; bytes that are no UTF-8 are as `DAMAGED` says."""
+def read_span(db: apsw.Connection, conversation: int, *, first: int, last: int) -> list[SizedRow]:
+    """Return the entries from `first` to `last`, inclusive, in order, without pictures.
+
+    These may take megabytes each, and nobody needs them here. Bytes that are no UTF-8 become lone surrogates: one
+    damaged row must not keep all others from being found.
+    """
     rows = db.execute(
-        "SELECT seq, kind, at, CAST(payload AS BLOB) FROM entries WHERE conversation = ? AND seq BETWEEN ? AND ? "
-        "ORDER BY seq",
-        (conversation, first, last),
+        "SELECT seq, kind, at, octet_length(payload), CAST(iif(kind = 'user' AND octet_length(payload) > ? "
+        "AND json_valid(payload), json_remove(payload, '$.images'), payload) AS BLOB) "
+        "FROM entries WHERE conversation = ? AND seq BETWEEN ? AND ? ORDER BY seq",
+        (_SMALL_BYTES, conversation, first, last),
     )
     return [
-        TimedRow(Row(conversation, seq, kind, str(payload, "utf-8", DAMAGED)), at)  # type: ignore[arg-type]
-        for seq, kind, at, payload in rows
+        SizedRow(TimedRow(Row(conversation, seq, kind, str(payload, "utf-8", "surrogateescape")), at), size)
+        for seq, kind, at, size, payload in rows
     ]
 
 
