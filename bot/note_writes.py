@@ -114,7 +114,6 @@ class OnceWriter:
         find_missing: Callable[[str], str],
         *,
         key: str,
-        title: str,
         record: Callable[["Connection", str], None],
     ) -> WriteResult | None:
         """Append what `find_missing` returns of the note's text; return None if that is nothing ("").
@@ -129,7 +128,7 @@ class OnceWriter:
             if not missing:
                 return None
             block, at = format_block(missing), self._state.at()
-            intent = {"append": {"block": block, "title": title, "at": ""}}
+            intent = {"append": {"block": block, "title": "", "at": ""}}
 
             def save(db: "Connection") -> Effect:
                 record(db, block)

@@ -113,8 +113,10 @@ class PageSource:
     # -- reading ------------------------------------------------------------------------------------------
 
     def read_page(self, path: str) -> StoredPage | None:
-        """Return a page as it is now; None if it is not there any more."""
+        """Return a page as it is now; None if it is not there any more, or too old to be found."""
         wanted = PagePath.parse(path)
+        if wanted and wanted.day.isoformat() < self._oldest_day():
+            return None  # an index that is being rebuilt for another `retention_days` still has it
         with self._reading() as db:
             if db is None or wanted is None:
                 return None
@@ -211,13 +213,11 @@ class PageSource:
             return None
         until = conversation_entries.find_next_answered(db, conversation, page_limit(wanted.first))
         rows = conversation_entries.read_span(db, conversation, first=wanted.first, last=until - 1)
-        heads = [
-            EntryHead(each.row.seq, each.row.kind, each.at, len(each.row.payload.encode())) for each in rows
-        ]
+        heads = [EntryHead(each.row.seq, each.row.kind, each.at, size) for each, size in rows]
         spans = split_spans(heads, zone)
         if not spans or (spans[0].first, spans[0].day) != (wanted.first, wanted.day):
             return None
-        said = spoken_messages(rows[: spans[0].decided_by - wanted.first + 1])
+        said = spoken_messages(each for each, _ in rows[: spans[0].decided_by - wanted.first + 1])
         page = make_page([each for each in said if each.seq <= spans[0].last])
         return StoredPage(chat, wanted, _make_stamp(spans[0], chat.rewritten), page)
 
@@ -278,7 +278,7 @@ def _read_around(
         first, last = max(1, seq - reach), seq + reach
         end = conversation_entries.find_next_answered(db, chat.conversation, last)
         rows = conversation_entries.read_span(db, chat.conversation, first=first, last=end - 1)
-        said = [each for each in spoken_messages(rows) if each.seq <= last]
+        said = [each for each in spoken_messages(each for each, _ in rows) if each.seq <= last]
         place = next((place for place, each in enumerate(said) if each.seq == seq), None)
         if place is None:
             return []
@@ -294,6 +294,9 @@ def _list_known(known: Mapping[str, PageStamp]) -> dict[int, _Listed]:
     """
     listed: dict[int, _Listed] = {}
     unsure: set[int] = set()
+    whole: set[int] = (
+        set()
+    )  # with their beginnings; a page that was too old once would not be missed otherwise
     for path, stamp in known.items():
         page = PagePath.parse(path)
         if page is None:
@@ -302,10 +305,13 @@ def _list_known(known: Mapping[str, PageStamp]) -> dict[int, _Listed]:
         state = ConversationState(page.conversation, page.scope, rewritten, decided_by)
         of_page = listed.setdefault(page.conversation, _Listed(state))
         of_page.pages[path] = stamp
+        if page.first == 1:
+            whole.add(page.conversation)
         if decided_by == 0 or of_page.state[:3] != state[:3]:
             unsure.add(page.conversation)
         of_page.state = state._replace(last_seq=max(decided_by, of_page.state.last_seq))
-    return {number: each for number, each in listed.items() if number not in unsure}
+    certain = whole - unsure
+    return {number: each for number, each in listed.items() if number in certain}
 
 
 def _list_stamps(listed: Iterable[_Listed], oldest: str) -> Iterator[tuple[str, PageStamp]]:

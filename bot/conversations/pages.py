@@ -188,10 +188,15 @@ def split_spans(entries: Sequence[EntryHead], zone: tzinfo | None) -> list[PageS
 
 def day_of(at: str, zone: tzinfo | None) -> date:
     """Return the owner's day of a stored time; the first of all days if it is damaged."""
+    return moment_of(at, zone).date()
+
+
+def moment_of(at: str, zone: tzinfo | None) -> datetime:
+    """Return a stored time on the owner's clock; the first moment of all if it is damaged."""
     try:
-        return datetime.fromisoformat(at).astimezone(zone).date()
+        return datetime.fromisoformat(at).astimezone(zone)
     except (ValueError, OverflowError):
-        return date.min
+        return datetime.min.replace(tzinfo=zone)
 
 
 def spoken_messages(rows: Iterable[TimedRow]) -> list[SpokenMessage]:
@@ -206,30 +211,30 @@ def spoken_messages(rows: Iterable[TimedRow]) -> list[SpokenMessage]:
             while heard and (last := heard[-1]) and last.by_assistant:
                 heard.pop()
             continue
-        match _decode(entry.row.kind, entry.row.payload):
-            case UserMessage() as said:
-                name = one_line(said.forwarded_from or said.speaker)
-                is_forwarded = bool(said.forwarded_from)
-                heard.append(
-                    SpokenMessage(
-                        entry.row.seq, own_words(said), entry.at, name=name, is_forwarded=is_forwarded
-                    )
-                )
-            case AssistantMessage(text, calls, model):
-                heard.append(
-                    SpokenMessage(
-                        entry.row.seq,
-                        text.removesuffix(INTERRUPTED_TEXT),
-                        entry.at,
-                        by_assistant=True,
-                        is_echo=model.startswith(BUILTIN),
-                    )
-                )
-                if calls:
-                    heard.append(None)
-            case ToolResult():
-                heard.append(None)
+        message = _decode(entry.row.kind, entry.row.payload)
+        if message and not isinstance(message, ToolResult) and (said := _spoken_message(entry, message)):
+            heard.append(said)
+        if isinstance(message, ToolResult) or (isinstance(message, AssistantMessage) and message.calls):
+            heard.append(None)
     return [said for said in heard if said and said.text.strip() not in ("", FORGOTTEN)]
+
+
+def _spoken_message(entry: TimedRow, message: UserMessage | AssistantMessage) -> SpokenMessage | None:
+    """Return a message as it can be found; None if it is damaged, as its fields may be of any type then."""
+    seq, at = entry.row.seq, entry.at
+    try:
+        if isinstance(message, AssistantMessage):
+            text = replace_surrogates(message.text.removesuffix(INTERRUPTED_TEXT))
+            return SpokenMessage(seq, text, at, by_assistant=True, is_echo=message.model.startswith(BUILTIN))
+        return SpokenMessage(
+            seq,
+            replace_surrogates(own_words(message)),
+            at,
+            name=one_line(message.forwarded_from or message.speaker),
+            is_forwarded=bool(message.forwarded_from),
+        )
+    except (AttributeError, TypeError):
+        return None
 
 
 def make_page(messages: Sequence[SpokenMessage]) -> ConversationPage:

@@ -16,7 +16,7 @@ from bot.access import TERMINAL
 from bot.conversations import pages
 from bot.conversations.index_file import INDEX_NAME
 from bot.conversations.page_source import PageSource, StoredPage
-from bot.conversations.pages import INDENT, SpokenMessage, scope_of
+from bot.conversations.pages import INDENT, SpokenMessage, moment_of, scope_of
 from bot.sanitize import one_line
 from bot.state.conversation_entries import StoredChat
 from bot.state.imports import IMPORTED
@@ -273,7 +273,7 @@ class ConversationSearch:
                 ShownMessage(
                     _format_ref(chat, each),
                     self._name(each, chat),
-                    datetime.fromisoformat(each.at).astimezone(zone),
+                    moment_of(each.at, zone),
                     each.text.strip(),
                 )
                 for each in said

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:\s|$)")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
+_WORD = re.compile(r"[^\W_]")
 _FIRST_LEVEL = -6
 """Headings contain all that follows, so that they count as lines with a negative indentation: -6 to -1."""
 
@@ -90,7 +91,8 @@ def hash_lines(text: str) -> tuple[str, ...]:
 def find_lines(text: str, digests: Sequence[str]) -> tuple[frozenset[int], int]:
     """Return the numbers (from 0) of the lines that were added, and how many of them have been changed since.
 
-    They are mostly together. If not, each is looked for from the end, and headings and blank lines stay.
+    They are mostly together. If not, each is looked for from the end, and headings and blank lines stay. A block of
+    code is there as a whole or not at all: a fence without its other end would make code of all that follows.
     """
     lines = text.split("\n")
     hashed = [_hash(line) for line in lines]
@@ -104,11 +106,18 @@ def find_lines(text: str, digests: Sequence[str]) -> tuple[frozenset[int], int]:
     left = Counter(wanted)
     left.pop(_hash(""), None)
     found = set[int]()
-    for number in range(len(lines) - 1, -1, -1):
-        if left[hashed[number]] > 0:
-            left[hashed[number]] -= 1
-            if not _HEADING.match(lines[number]):
-                found.add(number)
+    end = len(lines)
+    for unit in reversed(list(_split_units(text))):
+        start = end - unit.text.count("\n") - 1
+        needed = Counter(
+            each for each, line in zip(hashed[start:end], lines[start:end], strict=True) if line.strip()
+        )
+        if needed and needed <= left:
+            left -= needed
+            # A line such as `---` may be a person's own, and without it other lines would become something else.
+            if not unit.is_heading and _WORD.search(unit.text):
+                found.update(range(start, end))
+        end = start
     return frozenset(found), sum(left.values())
 
 

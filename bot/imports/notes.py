@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 IMPORT_FOLDER = "imported"
 """Folder for files whose own path is taken."""
-CORE_TITLE = "Memory"
 
 
 @dataclass(slots=True)
@@ -97,7 +96,7 @@ class NoteImporter:
     async def _bring_one(self, path: str, target: NoteTarget, note: SourceNote, *, dry: bool) -> None:
         split_note_path(target.path)
         begun = await self._find_begun(path)
-        if begun is None and await self._is_known(note.digest):
+        if begun is None and await self._is_known(note):
             self._report.unchanged += 1
             return
         if is_day(target.path):
@@ -128,7 +127,7 @@ class NoteImporter:
             imports.save_note(db, row)
 
         key = self._key(source)
-        done = await self._writer.append_missing(path, find, key=key, title=CORE_TITLE, record=record)
+        done = await self._writer.append_missing(path, find, key=key, record=record)
         self._count_merged(added or ("-" if done else ""))
 
     def _count_merged(self, missing: str) -> None:
@@ -191,10 +190,15 @@ class NoteImporter:
             return None
         return await self._state.read(partial(imports.find_note, run=self._run.run, source=source))
 
-    async def _is_known(self, digest: str) -> bool:
+    async def _is_known(self, note: SourceNote) -> bool:
+        """Return whether another run has imported a file with the same content."""
         if self._state is None:
             return False
-        return await self._state.read(partial(imports.is_note_known, digest=digest, but=self._run.run))
+        copies = await self._state.read(partial(imports.find_copies, digest=note.digest, but=self._run.run))
+        if not copies or any(is_written for _, is_written in copies):
+            return bool(copies)
+        block = format_block(note.text)
+        return any([await self._says(path, block) for path, _ in copies])
 
     def _key(self, source: str) -> str:
         return f"import {self._run.run} {hashlib.sha256(source.encode()).hexdigest()[:16]}"

@@ -9,6 +9,10 @@ from bot.state.conversations import Row, TimedRow
 _LAST_SEQ = "coalesce((SELECT max(seq) FROM entries WHERE conversation = conversations.id), 0)"
 
 
+_SMALL_BYTES = 16_384
+"""Smaller entries are not searched for pictures, which would take longer than to read them."""
+
+
 class ConversationState(NamedTuple):
     """What changes whenever anything in a conversation does."""
 
@@ -31,6 +35,13 @@ class StoredChat(NamedTuple):
     """0 if it has no entries."""
     imported_from: str = ""
     """The format of an imported conversation, such as `chatgpt`."""
+
+
+class SizedRow(NamedTuple):
+    """An entry without its pictures, and the bytes of its payload with them."""
+
+    entry: TimedRow
+    size: int
 
 
 def list_conversations(db: apsw.Connection) -> list[tuple[int, str, int, int]]:
@@ -63,14 +74,22 @@ def read_chat(db: apsw.Connection, conversation: int) -> StoredChat | None:
     return StoredChat(*row) if row else None
 
 
-def read_span(db: apsw.Connection, conversation: int, *, first: int, last: int) -> list[TimedRow]:
-    """Return the entries from `first` to `last`, inclusive, in order."""
+def read_span(db: apsw.Connection, conversation: int, *, first: int, last: int) -> list[SizedRow]:
+    """Return the entries from `first` to `last`, inclusive, in order, without pictures.
+
+    These may take megabytes each, and nobody needs them here. Bytes that are no UTF-8 become lone surrogates: one
+    damaged row must not keep all others from being found.
+    """
     rows = db.execute(
-        "SELECT conversation, seq, kind, payload, at FROM entries WHERE conversation = ? AND seq BETWEEN ? AND ? "
-        "ORDER BY seq",
-        (conversation, first, last),
+        "SELECT seq, kind, at, octet_length(payload), CAST(iif(kind = 'user' AND octet_length(payload) > ? "
+        "AND json_valid(payload), json_remove(payload, '$.images'), payload) AS BLOB) "
+        "FROM entries WHERE conversation = ? AND seq BETWEEN ? AND ? ORDER BY seq",
+        (_SMALL_BYTES, conversation, first, last),
     )
-    return [TimedRow(Row(*row[:4]), row[4]) for row in rows]
+    return [
+        SizedRow(TimedRow(Row(conversation, seq, kind, str(payload, "utf-8", "surrogateescape")), at), size)
+        for seq, kind, at, size, payload in rows
+    ]
 
 
 def find_next_answered(db: apsw.Connection, conversation: int, seq: int) -> int:

@@ -295,12 +295,17 @@ def save_note(db: apsw.Connection, note: ImportedNote) -> None:
     insert(db, "imported_notes", note)
 
 
-def is_note_known(db: apsw.Connection, digest: str, *, but: int) -> bool:
-    """Return whether another run has imported a file with the same content."""
-    found: int = db.execute(
-        "SELECT EXISTS (SELECT 1 FROM imported_notes WHERE digest = ? AND run != ?)", (digest, but)
-    ).get
-    return bool(found)
+def find_copies(db: apsw.Connection, digest: str, *, but: int) -> list[tuple[str, bool]]:
+    """Return the notes to which other runs brought a file with the same content.
+
+    With each, whether it was surely written: an interrupted run may have planned that only.
+    """
+    rows = db.execute(
+        "SELECT path, coalesce(state, '') != 'running' FROM imported_notes LEFT JOIN imports USING (run) "
+        "WHERE digest = ? AND run != ? ORDER BY number",
+        (digest, but),
+    )
+    return [(str(path), bool(is_written)) for path, is_written in rows]
 
 
 def find_note(db: apsw.Connection, run: int, source: str) -> ImportedNote | None:

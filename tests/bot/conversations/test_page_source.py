@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import tracemalloc
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from functools import partial
@@ -16,7 +17,7 @@ from bot.conversations.conversation import Conversation
 from bot.conversations.page_source import PageSource, PageStamp
 from bot.conversations.pages import PAGE_ENTRIES
 from bot.messages import ChatId, PersonId
-from bot.models.protocol import AssistantMessage, ToolCall, ToolResult, UserMessage
+from bot.models.protocol import AssistantMessage, Image, ToolCall, ToolResult, UserMessage
 from bot.state import chat_migration, flushes, forgetting
 from bot.state.database import State
 from bot.state.forgetting import ENTRIES
@@ -162,6 +163,21 @@ async def test_old_pages_leave_with_their_day(talks: Talks) -> None:
     assert len(talks.texts()) == 2, "the conversation itself stays"
 
 
+async def test_pages_that_a_wrong_clock_made_too_old_come_back(talks: Talks) -> None:
+    talks.source = talks.fresh(retention_days=7)
+    await talks.say("old")
+    Talks.now += timedelta(days=5)
+    await talks.say("new")
+    talks.sync()
+    assert len(talks.known) == 2
+    for days in (4, -4):
+        Talks.now += timedelta(days=days)
+        talks.source.close()
+        talks.source = talks.fresh(retention_days=7)
+        talks.sync()
+    assert len(talks.known) == 2
+
+
 async def test_another_state_db_in_the_same_place_is_noticed(talks: Talks, tmp_path: Path) -> None:
     await talks.say("before")
     talks.sync()
@@ -290,3 +306,22 @@ async def test_looking_from_several_threads_at_once(talks: Talks) -> None:
         return len([talks.source.load(stat.path) for stat in talks.source.walk().notes])
 
     assert await asyncio.gather(*[asyncio.to_thread(look) for _ in range(8)]) == [4] * 8
+
+
+async def test_pictures_are_not_read(talks: Talks) -> None:
+    """Each may be of many megabytes, and around a message there may be hundreds."""
+    talk = Conversation(talks.state, HERE)
+    picture = Image("image/png", bytes(3_000_000))
+    for number in range(12):
+        said = UserMessage(f"lighthouse {number}", images=(picture,), speaker="Ben")
+        await talk.add_user_messages([(said, ANNA)])
+    tracemalloc.start()
+    try:
+        assert talks.sync() == ["telegram:1/c1/m1/2026-11-21.md"]
+        found = talks.source.read_around(1, 6, before=30, after=30)
+        assert tracemalloc.get_traced_memory()[1] < 15_000_000
+    finally:
+        tracemalloc.stop()
+    assert found
+    assert [(each.name, each.text) for each in found[1]] == [("Ben", f"lighthouse {n}") for n in range(12)]
+    assert talks.sync() == []

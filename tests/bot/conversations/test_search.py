@@ -12,6 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.conversations.index_file import INDEX_NAME, delete_index
+from bot.conversations.page_source import PageSource
 from bot.conversations.search import ConversationHit, MessageMissing, Moment
 from bot.models.protocol import AssistantMessage
 from bot.state import forgetting
@@ -297,3 +298,42 @@ async def test_a_failure_in_the_background_is_seen_and_ends(tmp_path: Path) -> N
                 await asyncio.sleep(0.01)
         task.cancel()
         await asyncio.wait([task])
+
+
+DAMAGES = {
+    "its time": "at = 'never'",
+    "a time beyond the calendar": "at = '9999-12-31T23:59:59.000+00:00'",
+    "bytes that are no UTF-8": "payload = CAST(x'7b2274657874223a2022ff227d' AS TEXT)",
+    "a model that is no text": """payload = '{"text": "two", "calls": [], "model": null}'""",
+    "a speaker that is no text": """kind = 'user', payload = '{"text": "two", "documents": [], "speaker": 5}'""",
+    "half a character": """kind = 'user', payload = '{"text": "two \\ud800", "documents": []}'""",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+async def test_a_damaged_message_hides_no_other(chats: Chats, damage: str) -> None:
+    await chats.say("the harbour one", "two", "the harbour three")
+    await chats.state.change(lambda db: db.execute(f"UPDATE entries SET {damage} WHERE seq = 2"))
+    assert set(await chats.snippets("harbour")) == {"the harbour one", "the harbour three"}
+    excerpt = await chats.search.get("1:1", chats=None)
+    texts = [each.text for each in excerpt.messages]
+    assert (texts[0], texts[-1]) == ("the harbour one", "the harbour three")
+    assert all(text.encode() for text in texts), (
+        "what cannot be encoded could not be stored in a tool's result"
+    )
+    file = chats.base / ".commonplace" / "state.db"
+    source = PageSource(file, now=lambda: START)
+    listed = source.walk().notes
+    assert [source.load(each.path).stat for each in listed] == listed, "or each search would read it again"
+    source.close()
+
+
+async def test_what_is_too_old_is_not_found_while_the_index_is_rebuilt_for_that(tmp_path: Path) -> None:
+    clock = ChatClock()
+    async with open_chats(tmp_path, clock=clock) as chats:
+        await chats.say("the harbour long ago")
+        clock.time += timedelta(days=20)
+        await chats.say("the harbour today")
+        assert len(await chats.snippets("harbour")) == 2
+    async with open_chats(tmp_path, clock=clock, retention_days=7) as chats:
+        assert await chats.snippets("harbour") == ["the harbour today"]

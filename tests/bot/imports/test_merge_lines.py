@@ -59,3 +59,18 @@ def test_added_lines_are_found_again() -> None:
 def test_of_changed_lines_the_heading_stays() -> None:
     digests = hash_lines("## A\n\n- one\n- two")
     assert find_lines("## A\n\n- one\n- changed", digests) == (frozenset({2}), 1)
+
+
+def test_of_changed_code_nothing_is_taken() -> None:
+    digests = hash_lines("- one\n\n```\nx = 1\ny = 2\n```")
+    changed = "- one\n\n```\nx = 3\ny = 2\n```"
+    assert find_lines(changed, digests) == (frozenset({0}), 4)
+
+
+@pytest.mark.parametrize("own", ["```\nmine\n```", "---", "~~~\nx = 1\nmine\n~~~", "| - | - |\n| a | b |"])
+def test_fences_and_rules_of_ones_own_stay(own: str) -> None:
+    digests = hash_lines("- one\n- two\n\n---\n\n| - | - |\n\n```\nx = 1\n```")
+    text = f"- one\n- changed\n\n---\n\n```\nx = 2\n```\n\n{own}"
+    numbers, _ = find_lines(text, digests)
+    rest = "\n".join(line for number, line in enumerate(text.split("\n")) if number not in numbers)
+    assert rest == text.removeprefix("- one\n")

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -57,10 +58,10 @@ def notes_of(base: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): path.read_text("utf-8") for path in sorted(folder.rglob("*.md"))}
 
 
-async def bring(base: Path, source: Path) -> NoteImportReport:
+async def bring(base: Path, source: Path, run: ImportRun = RUN) -> NoteImportReport:
     report = NoteImportReport()
     async with opened(base) as (memory, state):
-        await NoteImporter(memory, state, RUN, report).bring(FolderNotes(source), place_markdown, dry=False)
+        await NoteImporter(memory, state, run, report).bring(FolderNotes(source), place_markdown, dry=False)
     return report
 
 
@@ -124,6 +125,40 @@ async def test_wherever_the_machine_dies_going_on_gives_the_same(tmp_path: Path,
             break
     assert died["import"] > 20
     assert died["undo"] > 10
+
+
+@pytest.mark.thorough
+async def test_what_an_interrupted_import_has_only_planned_comes_from_elsewhere(tmp_path: Path) -> None:
+    """Such as from a copy of the vault, which is another run."""
+    for left in range(200):
+        base = tmp_path / str(left)
+        source, copy = write(base / "vault", SOURCE), write(base / "copy", SOURCE)
+        write(base / "memory", OWN)
+        async with opened(base) as (_, state):
+            begin = partial(imports.begin_run, chat="", format="markdown", at="")
+            await state.change(partial(begin, source="vault"))
+            await state.change(partial(begin, source="copy"))
+        with dying(Machine(left)):
+            try:
+                await bring(base, source)
+            except PowerCut:
+                pass
+            else:
+                break
+        await bring(base, copy, run=replace(RUN, run=2))
+        written = {
+            path: text for path, text in notes_of(base).items() if text
+        }  # the first run may go on with others
+        assert sorted(written.values()) == sorted(MERGED.values()), left
+    assert left > 20
+
+
+async def test_an_empty_log_gets_no_title_of_another_note(tmp_path: Path) -> None:
+    write(tmp_path / "w" / "memory", {"2026-03-03.md": "", "MEMORY.md": ""})
+    await bring(tmp_path / "w", write(tmp_path / "vault", SOURCE))
+    notes = notes_of(tmp_path / "w")
+    assert notes["2026-03-03.md"] == SOURCE["2026-03-03.md"]
+    assert notes["MEMORY.md"] == SOURCE["MEMORY.md"]
 
 
 @pytest.mark.thorough

@@ -126,7 +126,7 @@ async def test_notes_are_known_by_their_content_and_replaced_by_their_source(sta
     await state.change(partial(imports.save_note, note=note))
     await state.change(partial(imports.save_note, note=note))
     assert await state.read(partial(imports.read_notes, run=1)) == (note,)
-    assert not await state.read(partial(imports.is_note_known, digest="d1", but=1))
-    assert await state.read(partial(imports.is_note_known, digest="d1", but=2))
+    assert await state.read(partial(imports.find_copies, digest="d1", but=1)) == []
+    assert await state.read(partial(imports.find_copies, digest="d1", but=2)) == [("a.md", True)]
     await state.change(partial(imports.delete_note, note=note))
     assert await state.read(partial(imports.find_note, run=1, source="a.md")) is None
