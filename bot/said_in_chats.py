@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from bot.conversations.search import ConversationHit
 
 
+IMPORTED = "imported"
+"""The channel of chats with conversations that were imported."""
+
+
 def format_said(hits: "Iterable[ConversationHit]", *, chat: ChatId, today: date) -> str:
     """Return messages as quotations below their chat and day; "" for none. `chat`: where they are shown."""
     shown: list[str] = []
@@ -35,7 +39,10 @@ def format_place(hit: "ConversationHit", *, chat: ChatId, today: date) -> str:
 
 def name_chat(hit: "ConversationHit") -> str:
     """Return what people call a hit's chat, with its channel."""
-    channel, name = hit.chat.partition(":")[0].capitalize(), one_line(hit.chat_name)
+    channel, name = hit.chat.partition(":")[0], one_line(hit.chat_name)
+    if channel == IMPORTED:
+        return phrases.IMPORTED_CHAT
+    channel = channel.capitalize()
     return phrases.CHAT_OF_CHANNEL.format(name=name, channel=channel) if name else channel
 
 
