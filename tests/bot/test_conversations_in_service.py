@@ -118,12 +118,12 @@ async def test_settings_switch_it_off_and_say_how_much_is_found(tmp_path: Path) 
     async with open_assistant(settings) as assistant:
         for number in range(4):
             await say(assistant.services.state, f"the boat {number}")
-        assert (await recall(assistant, "/recall boat")).count("> the boat") == 4
+        assert (await recall(assistant, "/recall boat")).count("the boat") == 4
         search = settings.memory.search.model_copy(update={"final_top_k": 2})
         conversations = assistant.services.conversations
         assert conversations
         conversations.set_search_settings(search)
-        assert (await recall(assistant, "/recall boat")).count("> the boat") == 2
+        assert (await recall(assistant, "/recall boat")).count("the boat") == 2
     assert (settings.private_folder / INDEX_NAME).exists()
     off = Settings.model_validate({"workspace": tmp_path, "memory": {"conversations": {"enabled": False}}})
     async with open_assistant(off) as assistant:

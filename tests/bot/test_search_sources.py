@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -230,4 +230,6 @@ async def test_what_was_said_is_shown_below_its_chat_and_day(sources: Sources) -
     assert format_said(found.conversations[:1], chat=ROOM, today=date(2027, 1, 1)) == (
         "From Anna (Telegram) on 21 November 2026:\n\n> **Anna:** the boat\n> is blue"
     )
+    imported = replace(found.conversations[0], chat="imported:telegram:1", chat_name="Paint", app="ChatGPT")
+    assert format_said([imported], chat=HERE, today=TODAY).startswith("From Paint (ChatGPT) on 21 November:")
     assert format_said((), chat=ChatId("telegram", "1"), today=TODAY) == ""
