@@ -114,8 +114,11 @@ class NoteImporter:
     async def _merge(self, source: str, path: str, note: SourceNote, *, dry: bool) -> None:
         find = partial(missing_lines, incoming=note.text)
         if dry:
-            missing = find((await self._memory.get(path)).text)
-            self._count_merged(missing)
+            try:
+                text = (await self._memory.get(path)).text
+            except NoteMissing:
+                text = ""  # the one that is there is spelled otherwise, such as memory.md
+            self._count_merged(find(text))
             return
         assert self._writer
         added = ""

@@ -161,6 +161,17 @@ async def test_an_empty_log_gets_no_title_of_another_note(tmp_path: Path) -> Non
     assert notes["MEMORY.md"] == SOURCE["MEMORY.md"]
 
 
+async def test_a_note_that_differs_in_case_stops_no_dry_run(tmp_path: Path) -> None:
+    write(tmp_path / "w" / "memory", {"memory.md": "Own.\n"})
+    source = FolderNotes(write(tmp_path / "vault", SOURCE))
+    reports = {True: NoteImportReport(), False: NoteImportReport()}
+    for dry, report in reports.items():
+        async with opened(tmp_path / "w") as (memory, state):
+            await NoteImporter(memory, state, RUN, report).bring(source, place_markdown, dry=dry)
+    assert reports[True] == reports[False]
+    assert notes_of(tmp_path / "w")["memory.md"].startswith("Own.\n")
+
+
 @pytest.mark.thorough
 async def test_a_line_of_ones_own_is_never_taken_back_twice(tmp_path: Path) -> None:
     """The lines that came are like one's own, and one of them was changed: they are no longer together."""
