@@ -1,6 +1,7 @@
 """Messages as stored rows: a kind never changes its meaning; a changed format gets a new kind.
 
-A message of a person has `documents` since it is stored in parts; before, all of it stood in its `text`.
+A message of a person has `documents` since it is stored in parts; before, all of it stood in its `text`. It has
+`edited` once its sender has edited it: a later entry has the new wording.
 """
 
 import json

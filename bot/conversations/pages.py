@@ -271,11 +271,16 @@ def plain_lines(text: str) -> list[str]:
 
 
 def _decode(kind: str, payload: str) -> Message | None:
-    """Return a message without its pictures, which take long to decode; None if it is damaged or no message."""
+    """Return a message without its pictures, which take long to decode; None if it is damaged or no message.
+
+    Of one that was edited later, nothing is left to be found.
+    """
     if kind not in ("user", "assistant", "result"):
         return None
     try:
         fields: Any = json.loads(payload)
+        if fields.get("edited"):
+            return UserMessage("")
         return decode_message(kind, {**fields, "text": str(fields.get("text", "")), "images": ()})
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None

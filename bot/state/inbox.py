@@ -226,6 +226,24 @@ def mark_running(db: apsw.Connection, turn: int, heard: Sequence[tuple[int, int,
         "UPDATE inbox SET state = 'running', turn = ?, conversation = ?, heard = ? WHERE number = ?",
         [(turn, conversation, seq, number) for number, conversation, seq in heard],
     )
+    for number, _, _ in heard:
+        _mark_earlier_wordings(db, number)
+
+
+def _mark_earlier_wordings(db: apsw.Connection, number: int) -> None:
+    """If a message is an edit, mark the entries with its earlier wordings, which are not to be found any more."""
+    row = db.execute("SELECT chat, payload ->> '$.edit_of' FROM inbox WHERE number = ?", (number,)).fetchone()
+    if row is None or not row[1]:
+        return
+    chat, original = row
+    db.execute(
+        "UPDATE entries SET payload = json_set(payload, '$.edited', json('true')) "
+        "WHERE kind = 'user' AND json_valid(payload) AND (conversation, seq) IN "
+        "(SELECT conversation, heard FROM inbox WHERE chat = ?1 AND number < ?3 AND heard IS NOT NULL "
+        # Ids of edits begin with the message's and a dot; "/" is what follows ".".
+        "AND (message = ?2 OR (message >= ?2 || '.' AND message < ?2 || '/')))",
+        (chat, original, number),
+    )
 
 
 def save_reply(db: apsw.Connection, turn: int, reply: str) -> None:

@@ -107,6 +107,7 @@ async def test_what_was_never_noted_is_found_by_who_said_it_alone(tmp_path: Path
         assert (await other.dm.answer(await other.say("/recall spare key"))).content == NOTHING
 
 
+@pytest.mark.thorough
 async def test_it_is_found_on_discord_as_well(tmp_path: Path) -> None:
     async with serving(tmp_path) as service:
         olga = service.discord.person("olga")
@@ -117,6 +118,37 @@ async def test_it_is_found_on_discord_as_well(tmp_path: Path) -> None:
         assert "the spare key is under the grey stone" in found
         elsewhere = service.telegram.person(1, "Olga", started=True)
         assert await service.ask(elsewhere, "/recall spare key") == NOTHING
+
+
+async def test_it_is_found_on_the_other_channel_once_an_owner_has_linked_both(tmp_path: Path) -> None:
+    async with serving(tmp_path) as service:
+        olga = service.telegram.person(1, "Olga", started=True)
+        assert await service.ask(olga, KEY_LINE) == "I see."
+        there = service.discord.person("olga")
+        await service.discord.wait_until_connected(within=20)
+        assert (await there.dm.answer(await there.say("/recall spare key"))).content == NOTHING
+        assert "They are one person now" in await service.ask(olga, f"/link telegram:1 discord:{there.id}")
+        found = (await there.dm.answer(await there.say("/recall spare key"))).content
+        assert found.startswith("From Olga (Telegram) on ")
+        assert "the spare key is under the grey stone" in found
+        await service.ask(olga, f"/link telegram:1 discord:{there.id} off")
+        assert (await there.dm.answer(await there.say("/recall spare key"))).content == NOTHING
+
+
+async def test_what_was_edited_is_found_in_its_last_wording_alone(tmp_path: Path) -> None:
+    async with serving(tmp_path) as service:
+        olga = service.telegram.person(1, "Olga", started=True)
+        said = await olga.say(KEY_LINE)
+        await olga.chat.answer(said)
+        for place, answer in (("red", "Red, then."), ("blue", "Blue, then.")):
+            service.model.enqueue(ModelAnswer(answer))
+            await olga.edit(said, f"By the way, the spare key is under the {place} pot.")
+            await olga.chat.answer(said, containing=answer)
+        recall = await olga.say("/recall spare key")
+        found = (await olga.chat.answer(recall, containing="From our chat")).text
+        assert "under the blue pot" in found
+        assert "stone" not in found
+        assert "red" not in found
 
 
 @pytest.mark.thorough
