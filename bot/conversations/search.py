@@ -263,7 +263,7 @@ class ConversationSearch:
         read = partial(self._source.read_around, before=before, after=after)
         found = await asyncio.to_thread(read, int(wanted[1]), int(wanted[2])) if wanted else None
         if found is None or not (chats is None or found[0].chat in chats):
-            raise MessageMissing(f"There is no message {ref}; take the ref of a search result.")
+            raise MessageMissing(f"There is no message {ref}; use the ref of a search result.")
         chat, said = found
         zone = self._now().tzinfo
         return Excerpt(
