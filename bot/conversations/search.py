@@ -46,7 +46,7 @@ AROUND = 4
 FORWARDED = "{name} (forwarded)"
 
 _OWN_MESSAGES = 3
-"""So many hits more are asked for where a question may find itself."""
+"""Extra hits to ask for when a question may find itself."""
 
 _REF = re.compile(r"(\d{1,18}):(\d{1,18})")
 _LABEL = re.compile(r"^- [^:\n]+: ")
