@@ -1,4 +1,4 @@
-"""One person on several channels: which ids the settings and the owners' links call the same person."""
+"""Finds the ids on all channels that belong to one person, by the settings and the owners' links."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

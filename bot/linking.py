@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 async def link(services: "Services", person: PersonId, other: PersonId, *, by: PersonId, key: str) -> str:
-    """Call two accounts one person, once under this key; return the answer to the owner. Raises StateFault."""
+    """Link two accounts of one person, once under this key; return the answer to the owner. Raises StateFault."""
 
     def work(db: "Connection") -> str:
         if person == other:
@@ -54,7 +54,7 @@ async def unlink(services: "Services", person: PersonId, other: PersonId, *, by:
 
 
 async def list_links(services: "Services") -> str:
-    """Return who is linked by the settings and by owners, and which links do not count. Raises StateFault."""
+    """Return who is linked by the settings and by owners, and which links are inactive. Raises StateFault."""
     rows = await services.state.read(lambda db: list(_list_rows(services, db)))
     return phrases.LINKS.format(rows="\n".join(rows)) if rows else phrases.LINKS_NONE
 
@@ -94,7 +94,7 @@ def _list_rows(services: "Services", db: "Connection") -> Iterator[str]:
 
 
 def _why_idle(services: "Services", db: "Connection", pair: tuple[str, str]) -> str:
-    """Return why a link does not count at the moment, "" if it does."""
+    """Return why a link is inactive at the moment; "" if it is active."""
     for person in map(PersonId.parse, pair):
         if services.access.find_name(person):
             return phrases.LINK_IDLE_SETTINGS.format(person=person)

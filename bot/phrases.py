@@ -151,8 +151,10 @@ FROM_CHAT = "From {chat} on {date}:"
 CHAT_OF_CHANNEL = "{name} ({channel})"
 SOMEBODY = "somebody"
 SAID_BY = "**{name}:** {text}"
-CONVERSATIONS_OFF = "Conversations aren't searched here: enabled is false under [memory.conversations]."
-CONVERSATIONS_OVER_HTTP = "Conversations are searched over HTTP only if server.token is set."
+CONVERSATIONS_OFF = "Conversations weren't searched: enabled is false under [memory.conversations]."
+CONVERSATIONS_OVER_HTTP = (
+    "Conversations weren't searched: over HTTP, that needs a server.token in the settings."
+)
 CONVERSATIONS_PROBLEM = "Conversations can't be searched right now: {problem}"
 STATUS_MODEL = "Model: {model}"
 STATUS_NO_MODEL = "No model is answering: {reasons}. Run `commonplace doctor` to see what to fix."
@@ -426,42 +428,42 @@ WHO = (
     "may belong to somebody else tomorrow."
 )
 LINK_WHO = (
-    "Please name two accounts of one person by channel and id, for example `/link telegram:123456 discord:9876`. "
+    "Please give me two accounts of the same person, by channel and id: `/link telegram:123456 discord:9876`. "
     "In the terminal, you are `terminal:owner`."
 )
-LINK_NOT_HERE = "Others can read this chat. Please send `/link` to me in private."
+LINK_NOT_HERE = "Others can read this chat. Please send me `/link` in private."
 LINK_ITSELF = (
-    "That is the same account twice. Please name two, for example `/link telegram:123456 discord:9876`."
+    "That's the same account twice. Please give me two, for example `/link telegram:123456 discord:9876`."
 )
-LINK_NO_CHANNEL = "I know no channel called {channel}; there are: {channels}."
+LINK_NO_CHANNEL = "I don't know the channel {channel}. Please use one of these: {channels}."
 LINK_ROOM = "{person} is a room, not a person."
 LINK_TERMINAL = "In the terminal, you are `terminal:owner`."
-LINK_STRANGER = "{person} may not talk with me yet. `/allow {person}` lets them in; then you can link them."
+LINK_STRANGER = "{person} isn't allowed to talk with me. Let them in with `/allow {person}`, then link them."
 LINK_GUEST = (
-    "{person} is a guest, without the memory. `/allow {person}` changes that; then you can link them."
+    "{person} is a guest and can't use the memory. Change that with `/allow {person}`, then link them."
 )
 LINK_IN_SETTINGS = (
-    "The settings say who {person} is (access.people.{name}), and they beat `/link`. Change it there, then send "
-    "`/config reload`."
+    "The settings already say who {person} is (access.people.{name}), and they override `/link`. Change it there, "
+    "then send `/config reload`."
 )
 LINKED = (
-    "Linked: {ids}. They are one person now, who finds in each private chat what they told me in the others. "
+    "Linked: {ids}. They are one person now: in a private chat, they can find what they told me on either account. "
     "`/link {person} {other} off` undoes that."
 )
 LINKED_ALREADY = "Already linked: {ids}. `/link {person} {other} off` undoes that."
 UNLINKED = "{person} and {other} are no longer linked."
-UNLINKED_BUT = "That link is gone, but {person} and {other} are still linked through others:\n{rows}"
-LINKED_BY_OTHERS = "{person} and {other} are linked through others, which you can undo:\n{rows}"
+UNLINKED_BUT = "I removed that link, but {person} and {other} are still linked through these:\n{rows}"
+LINKED_BY_OTHERS = "{person} and {other} are only linked through these; undo one of them:\n{rows}"
 NOT_LINKED = "{person} and {other} aren't linked. `/link` lists who is."
-LINKS = "One person:\n{rows}\n\n`/link USER USER` adds a link, `/link USER USER off` undoes one."
+LINKS = "Linked accounts:\n{rows}\n\n`/link USER USER` adds a link, `/link USER USER off` undoes one."
 LINKS_NONE = (
-    "Nobody is linked. If somebody has two accounts, for example `/link telegram:123456 discord:9876` lets them find "
-    "on each what they told me on the other."
+    "No accounts are linked. If someone has two, link them, and on each they can find what they told me on the other: "
+    "`/link telegram:123456 discord:9876`."
 )
 LINK_ROW = "- {person} = {other}"
-LINK_ROW_BUT = "{row} (doesn't count: {why})"
+LINK_ROW_BUT = "{row} (inactive: {why})"
 LINK_ROW_SET = "- {name}: {ids} (in the settings)"
-LINK_ROW_SET_BUT = "- {name}: {ids} (in the settings, but without access to the memory: {idle})"
+LINK_ROW_SET_BUT = "- {name}: {ids} (in the settings; no access to the memory: {idle})"
 LINK_IDLE_SETTINGS = "the settings say who {person} is"
 LINK_IDLE_STANDING = "{person} has no access to the memory"
 MEMORY_ON = (

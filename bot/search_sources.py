@@ -1,4 +1,4 @@
-"""Searches the notes, what was said in chats, or both; what notes cannot answer is looked for in chats by itself."""
+"""Searches the notes, what was said in chats, or both; falls back to chats for what the notes cannot answer."""
 
 import asyncio
 import logging
@@ -127,7 +127,7 @@ async def _search_unasked(
 
 
 async def _leave_out_removed(memory: Memory, hits: Sequence[ConversationHit]) -> Sequence[ConversationHit]:
-    """Leave out what somebody said that was removed from the notes since, as it was wrong or is not to be known."""
+    """Leave out what has been removed from the notes since: it was wrong, or nobody should know it."""
     if not hits:
         return hits
     removed = await memory.read_removed(limit=MAX_REMOVED)

@@ -1,4 +1,4 @@
-"""Whose conversations somebody may search: decided before the search, by chat."""
+"""Decides before a search which chats a person may search."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Some top-level folders of a memory, which a search may be limited to; pure."""
+"""The top-level folders that a search is limited to; pure."""
 
 import re
 from collections.abc import Collection

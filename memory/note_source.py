@@ -1,4 +1,4 @@
-"""The interface between the index and what it is made from: a folder of notes, or anything that looks like one."""
+"""The interface between the index and what it is made from: a folder of notes, or anything that reads like one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -41,4 +41,4 @@ def test_the_commands_of_the_page_work_in_their_order(tmp_path: Path) -> None:
     ]
     assert told[0][-1].startswith("Nothing was changed.")
     assert len(told[5]) == 4
-    assert told[6] == ["Took import 1 back (2 messages)."]
+    assert told[6] == ["Undid import 1 (2 messages)."]

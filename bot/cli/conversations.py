@@ -1,4 +1,4 @@
-"""`commonplace memory search --source …` searches the conversations of all chats: it is run by whose files they are."""
+"""`commonplace memory search --source …` searches all chats, since whoever runs it owns the files."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
@@ -29,7 +29,7 @@ async def open_search_of_all(
     limit: int | None,
     lasting: bool,
 ) -> AsyncIterator[tuple[SearchAll, ConversationSearch | None]]:
-    """Yield a function that searches a source, of conversations all chats, and the search of conversations.
+    """Yield a function that searches the source, all chats included, and the search of conversations.
 
     Raises StateFault if state.db cannot be used; without it there are no conversations.
     """

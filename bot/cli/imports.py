@@ -64,7 +64,7 @@ def run_import_command(options: argparse.Namespace, settings: Settings) -> int:
             return _import(options, settings)
     except KeyboardInterrupt:
         return print_error(
-            "stopped; what is done so far stays. To go on, run the same command again", INTERRUPTED
+            "stopped. What is done so far is kept; to continue, run the same command again", INTERRUPTED
         )
     except (ImportFault, StateFault) as fault:
         raise CommandFailed(str(fault)) from fault
@@ -81,10 +81,10 @@ def _import(options: argparse.Namespace, settings: Settings) -> int:
         if files:
             return asyncio.run(_import_conversations(options, settings, path, files))
         if options.format not in ("auto", *NOTE_FORMATS):
-            raise ImportFault(f"{path} contains no conversations of {show_name(options.format)}")
+            raise ImportFault(f"{path} contains no conversations from {show_name(options.format)}")
         if not (path.is_dir() or is_note_name(path.name) or is_zip(path)):
             raise ImportFault(
-                f"{path} is neither an export of ChatGPT or Claude, nor a folder of Markdown; say what it is by --from"
+                f"{path} is not an export from ChatGPT or Claude, nor Markdown: a folder, a zip file or a .md file"
             )
         notes = stack.enter_context(open_note_files(path))
         return asyncio.run(_import_notes(options, settings, path, notes))
@@ -120,9 +120,9 @@ async def _import_conversations(
         _print_all(_conversation_lines(report, person, number, settings, dry=options.dry_run))
     if report.broken:
         there = (
-            "what came before that is imported"
+            "everything before that was imported"
             if report.added and not options.dry_run
-            else "nothing came of it"
+            else "nothing was imported"
         )
         raise CommandFailed(f"{'; '.join(report.broken)} ({there})")
     return DONE
@@ -139,7 +139,7 @@ def _conversation_lines(
     did = "Would import" if dry else "Imported"
     new = [_count(report.created, "new conversation")]
     if report.continued:
-        new.append(f"what is new in {_count(report.continued, 'known one')}")
+        new.append(f"new messages in {_count(report.continued, 'earlier one')}")
     yield (
         f"{did} {' and '.join(new)} for {person} ({_count(report.added, 'message')}); "
         f"{_already(report.unchanged)}."
@@ -216,7 +216,7 @@ def _note_lines(
         f"{wrote} {_count(report.created, 'new note')} and {added} lines to {report.merged:,}; "
         f"{_already(report.unchanged)}."
     )
-    yield from _format_list("Under another name, since theirs is taken", report.moved, len(report.moved))
+    yield from _format_list("Under another name, because theirs is taken", report.moved, len(report.moved))
     yield from _format_list("Left out", report.skipped, len(report.skipped))
     if dry and report.tokens:
         yield _vector_line(report.tokens, settings)
@@ -247,7 +247,7 @@ async def _undo(options: argparse.Namespace, settings: Settings) -> int:
     async with AsyncExitStack() as stack:
         state = await stack.enter_async_context(_open_state(settings, make=False))
         if state is None:
-            raise ImportFault(f"there is no import {options.undo}; nothing was imported yet")
+            raise ImportFault(f"there is no import {options.undo}; nothing has been imported yet")
         run, report = await begin_undo(state, options.undo)
         async with show_progress(report.describe):
             await undo_conversations(state, report)
@@ -269,7 +269,7 @@ def _undo_lines(report: UndoReport) -> Iterator[str]:
         for number, name in ((report.messages, "message"), (report.notes, "note"))
         if number
     ]
-    yield f"Took import {report.run} back ({' and '.join(what) or 'nothing was left of it'})."
+    yield f"Undid import {report.run} ({' and '.join(what) or 'nothing of it was left'})."
     yield from _format_list("Kept", report.kept, len(report.kept))
 
 
@@ -306,7 +306,7 @@ async def _list(options: argparse.Namespace, settings: Settings) -> int:
         shown = {"running": "interrupted", "undoing": "undo interrupted"}.get(run.state, run.state)
         _print(f"{run.run:>4}  {run.started_at[:10]}  {shown:<16}  {there}, from {run.source}")
     if not runs:
-        _print("Nothing was imported yet.")
+        _print("Nothing has been imported yet.")
     return DONE
 
 
@@ -365,16 +365,16 @@ async def _end(state: State | None, run: ImportRun, *, format_: str, dry: bool) 
 
 def _closing_lines(run: int | None, *, dry: bool) -> Iterator[str]:
     if dry:
-        yield "Nothing was changed. Without --dry-run, it is imported."
+        yield "Nothing was changed. To import it, run this again without --dry-run."
     elif run is not None:
-        yield f"To take it back: commonplace import --undo {run}"
+        yield f"To undo this: commonplace import --undo {run}"
 
 
 def _vector_line(tokens: int, settings: Settings) -> str:
     texts = _count_texts(tokens, settings)
     return (
-        f"It is found by its words at once. Vectors for all of it would take about {_count(texts, 'text')} and "
-        f"{_count(tokens, 'token')} of an embedding model."
+        f"It can be found by words right away. To find it by meaning too, an embedding model has to read about "
+        f"{_count(texts, 'text')}, {_count(tokens, 'token')}."
     )
 
 
@@ -387,7 +387,7 @@ def _format_list(heading: str, items: Sequence[tuple[str, str]], total: int) -> 
         return
     yield f"{heading}: {total:,}"
     for what, why in items[:MAX_NAMED]:
-        yield f"  {what or 'without a name'}: {why}"
+        yield f"  {what or 'untitled'}: {why}"
     if total > MAX_NAMED:
         yield f"  and {total - MAX_NAMED:,} more"
 

@@ -227,7 +227,7 @@ def _add_import_command(command: Callable[[str, str], _Parser]) -> None:
         metavar="PATH",
         nargs="?",
         type=Path,
-        help="export of ChatGPT or Claude (the zip, or conversations.json), OpenClaw's workspace, or a folder of "
+        help="an export from ChatGPT or Claude (the zip, or conversations.json), OpenClaw's workspace, or a folder of "
         "Markdown",
     )
     bring.add_argument(
@@ -242,7 +242,7 @@ def _add_import_command(command: Callable[[str, str], _Parser]) -> None:
     )
     bring.add_argument("--dry-run", action="store_true", help="only show what would be imported")
     bring.add_argument(
-        "--undo", metavar="RUN", type=_parse_count, help="take back an import, except for what you've edited"
+        "--undo", metavar="RUN", type=_parse_count, help="undo an import, except for what you've edited since"
     )
     bring.add_argument("--list", action="store_true", help="list the imports with their numbers")
     bring.add_argument("--json", action="store_true", help="print one JSON document")
@@ -257,7 +257,7 @@ def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
         return parser
 
     action("status", "Show the memory's status, and check that the embedding provider answers")
-    search = action("search", "Search the notes, or what was said in chats")
+    search = action("search", "Search the notes and what was said in chats")
     search.add_argument("query", metavar="QUERY", nargs="*", type=_decode_argument, help="what to look for")
     search.add_argument("--limit", metavar="N", type=_parse_count, help="maximum number of passages")
     search.add_argument(

@@ -76,7 +76,7 @@ async def show_status(call: CommandCall, services: Services) -> str:
 
 
 async def _describe_linked(call: CommandCall, services: Services, *, everybody: bool) -> list[str]:
-    """Return a line for each person with several accounts, or only for who asks; none where others can read it."""
+    """Return a line for each person with several accounts, or only for the person who asks; none in rooms."""
     if call.message.in_room:
         return []
     linked = await services.state.read(services.access.list_linked)

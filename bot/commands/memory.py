@@ -92,7 +92,7 @@ async def _save_attachments(
 
 
 async def recall(call: CommandCall, services: Services) -> str:
-    """Show matching passages of the notes, and of conversations where the notes don't tell.
+    """Show matching passages from the notes, and from conversations if the notes don't answer the query.
 
     Only owners see why semantic search failed, since that may name files and addresses.
     """

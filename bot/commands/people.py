@@ -103,7 +103,7 @@ async def deny(call: CommandCall, services: Services) -> str:
 
 
 async def link_accounts(call: CommandCall, services: Services) -> str:
-    """Call two accounts one person, or undo that; list who is linked if none is named."""
+    """Link two accounts of one person, or undo that; without accounts, list the links."""
     if call.message.in_room:
         return phrases.LINK_NOT_HERE
     if "user" not in call.options:

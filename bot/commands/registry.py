@@ -40,7 +40,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "recall",
-        "Search the notes",
+        "Search the notes and what was said in chats",
         recall,
         (Option("query", "What to look for."),),
         uses_memory=True,
@@ -168,12 +168,12 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "link",
-        "Link two accounts of one person; without accounts, list who is linked",
+        "Link two accounts of one person; without accounts, list all links",
         link_accounts,
         (
             Option(
                 "user",
-                "An account by channel and id, such as telegram:123456; leave it out to see the list.",
+                "An account by channel and id, such as telegram:123456; leave both out to see the list.",
                 required=False,
                 type="word",
             ),

@@ -41,7 +41,7 @@ __all__ = ["ConfigError", "Settings", "config_file", "load_settings", "read_agai
 
 BUILTIN_PROVIDER = "builtin"
 BUILTIN_MODEL = "notebook"
-PEOPLE_FORM = 'ids such as "telegram:1" in lists below names, each id once'
+PEOPLE_FORM = 'a list of ids such as "telegram:1" under each name, each id once'
 PRIVATE_FOLDER = ".commonplace"
 
 Secrets = Annotated[tuple[SecretStr, ...], Strict(False)]
@@ -128,8 +128,8 @@ class AccessSettings(Section):
     people: dict[str, Texts] = Field(
         default_factory=dict, examples=[{"anna": ["telegram:123456", "discord:9876"]}]
     )
-    """One person's ids on several channels, by any name: on each, they find what they said on the
-    others. Beats /link. In the terminal, you are "terminal:owner"."""
+    """One person's accounts, under any name: on each, they find what they said on the others.
+    Overrides /link. In the terminal, you are "terminal:owner"."""
 
     def entries(self) -> "Iterator[tuple[str, str]]":
         """Yield every entry of the lists with the key of its list: `("access.owners", "telegram:123456")`."""
@@ -153,7 +153,7 @@ class AccessSettings(Section):
         name_of: dict[str, str] = {}
         for name, entries in value.items():
             if not (name.strip() and name.isprintable()):
-                raise ValueError("lists of ids below names on one line")
+                raise ValueError("lists of ids under names on one line")
             for written in entries:
                 if fault := _explain_unlinkable(entry := _read_entry(written)):
                     raise ValueError(f"{PEOPLE_FORM}; {written!r} in {name} {fault}")
@@ -405,14 +405,14 @@ class FlushSettings(Section):
 
 
 class ConversationSearchSettings(Section):
-    """What was said in chats is found too, not only what was noted. See docs/memory.md."""
+    """Search in past conversations, not only in notes. See docs/memory.md."""
 
     enabled: bool = True
     """Whether conversations can be searched."""
     vectors: bool = False
-    """Whether conversations are also found by their meaning. Their text is then sent to the provider of vectors."""
+    """Whether conversations are also found by meaning. Their text is then sent to the embedding provider."""
     retention_days: int = Field(default=0, ge=0, le=100_000)
-    """Days for which a conversation is found; 0 for ever. Older ones stay stored all the same."""
+    """How many days back conversations are found; 0 for all. Older ones are not deleted."""
 
 
 class MemorySection(NotesSettings):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import apsw
 
 MAX_CHANGED = 100
-"""Up to so many changed conversations are looked up one by one."""
+"""Maximum number of changed conversations that are looked up one by one."""
 
 BUSY_TIMEOUT_MS = 10_000
 _ENTRIES_PER_MESSAGE = 4
@@ -43,7 +43,7 @@ _REWRITTEN_BIT = 32
 
 PageStamp = tuple[int, int, int]
 """Size, time of the last entry in nanoseconds, and `_pack` of how often the conversation was rewritten and the last
-entry that has a say in the page. A page with the same stamp is the same."""
+entry that can change the page. A page with the same stamp is the same."""
 
 
 @dataclass(frozen=True, slots=True)

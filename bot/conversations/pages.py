@@ -22,16 +22,16 @@ VERSION = 1
 """Part of the index's fingerprint: increase it when the same conversation would give different pages."""
 
 PAGE_ENTRIES = 32
-"""Entries of a page at most: a longer page would be indexed again with each of its messages."""
+"""Maximum entries of a page: the whole page is indexed again with each new message."""
 
 BUILTIN = "builtin/"
 """Begins the names of models that are no language models."""
 
 BLOCKING_KINDS = frozenset({"user", "result"})
-"""Kinds of entries behind which no later retraction reaches."""
+"""Kinds of entries that stop a later retraction from reaching further back."""
 
 INDENT = "    "
-"""Before every further line of a message: so far in, nothing is a heading."""
+"""Precedes every further line of a message, so that none of them is a heading."""
 
 PERSON_LABEL, ASSISTANT_LABEL = "You", "Assistant"
 """Before the messages of somebody without a name, and of the assistant; never shown."""
@@ -90,7 +90,7 @@ class PageSpan(NamedTuple):
     last: int
     day: date
     decided_by: int
-    """Seq of the last entry that has a say in it: a later retraction may remove an answer at its end."""
+    """Seq of the last entry that can change it: a later retraction may remove an answer at its end."""
     size: int
     """Bytes of its entries."""
     at: str
@@ -144,7 +144,7 @@ def scope_of(chat: str) -> str:
 
 
 def page_start(seq: int) -> int:
-    """Return the seq from which pages with this entry have to be looked at again when an entry is added after it.
+    """Return the seq from which pages may have changed when an entry is added after this one.
 
     Pages are cut on a fixed grid of seqs, so that a new entry changes only the last page, or the one before it
     by a retraction.
@@ -255,7 +255,7 @@ def make_page(messages: Sequence[SpokenMessage]) -> ConversationPage:
 
 
 def plain_lines(text: str) -> list[str]:
-    """Return the lines of a message without what would be Markdown beyond it, such as a fence that is never closed.
+    """Return the lines of a message without Markdown that would affect later ones, such as an unclosed fence.
 
     The first one is not blank; none for a text without any visible character.
     """

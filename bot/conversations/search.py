@@ -46,7 +46,7 @@ AROUND = 4
 FORWARDED = "{name} (forwarded)"
 
 _OWN_MESSAGES = 3
-"""So many hits more are asked for where a question may find itself."""
+"""Extra hits to ask for when a question may find itself."""
 
 _REF = re.compile(r"(\d{1,18}):(\d{1,18})")
 _LABEL = re.compile(r"^- [^:\n]+: ")
@@ -263,7 +263,7 @@ class ConversationSearch:
         read = partial(self._source.read_around, before=before, after=after)
         found = await asyncio.to_thread(read, int(wanted[1]), int(wanted[2])) if wanted else None
         if found is None or not (chats is None or found[0].chat in chats):
-            raise MessageMissing(f"There is no message {ref}; take the ref of a search result.")
+            raise MessageMissing(f"There is no message {ref}; use the ref of a search result.")
         chat, said = found
         zone = self._now().tzinfo
         return Excerpt(

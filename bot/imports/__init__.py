@@ -1,1 +1,1 @@
-"""What other assistants kept: read from their exports, stored beside our own conversations and notes."""
+"""Imports from other assistants: conversations and notes, stored beside our own."""

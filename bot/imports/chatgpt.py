@@ -1,7 +1,7 @@
 """ChatGPT's export: conversations.json, or conversations-000.json and so on, each a list of trees of messages.
 
 A conversation is a tree, since people edit their messages and ask for other answers; `current_node` is the end of the
-branch that was shown last. Only what was shown is read: no hidden messages, thoughts, tool calls and their results.
+branch that was shown last. Only what was shown is read: no hidden messages, thoughts, tool calls or results.
 """
 
 import json

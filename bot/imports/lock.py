@@ -20,7 +20,7 @@ def hold_import_lock(private: Path) -> Iterator[None]:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ImportFault("another import is running here: wait for it to end") from None
+            raise ImportFault("another import is running here; try again when it is done") from None
         yield
     finally:
         os.close(fd)

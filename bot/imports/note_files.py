@@ -35,7 +35,7 @@ class SourceNote:
 
 @dataclass(frozen=True, slots=True)
 class FoundNotes:
-    """The Markdown files, and what is no such file."""
+    """The Markdown files, and what was left out."""
 
     paths: Sequence[str]
     """Relative, in order."""
@@ -132,7 +132,7 @@ class ZipNotes:
         with self._archive.open(self._files[path]) as stream:
             data = stream.read(NOTE_MAX_BYTES + 1)
         if len(data) > NOTE_MAX_BYTES:
-            raise ImportFault("it has more than 16 MiB")
+            raise ImportFault("it is larger than 16 MiB")
         if b"\0" in data and not data.startswith(_MARKS) and not data.startswith(b"\0\0\xfe\xff"):
             raise ImportFault("it is not text")
         return SourceNote(decode(data).text, hashlib.sha256(data).hexdigest())
@@ -148,7 +148,7 @@ def _find_zip_fault(file: zipfile.ZipInfo, path: str, seen: set[str]) -> str:
     if fault := find_fault(file):
         return f"it {fault}"
     if file.file_size > NOTE_MAX_BYTES:
-        return "it has more than 16 MiB"
+        return "it is larger than 16 MiB"
     return "another file has the same name" if name_key(path) in seen else ""
 
 

@@ -208,7 +208,7 @@ class NoteImporter:
 
 
 async def undo_note(memory: Memory, state: State, row: ImportedNote) -> str:
-    """Take back what a run has written to a note; return what was left there and why, "" if nothing was.
+    """Remove what a run wrote to a note; return why something was left there, "" if nothing was.
 
     What is done is stored first, so that a retry after a crash does not take anything twice. (Without `existing`, which
     would take `memory/a.md` for `a.md` once the former is gone.)
@@ -246,7 +246,7 @@ async def _undo_lines(memory: Memory, state: State, row: ImportedNote) -> str:
             changed = changed or (0 if digest == after else missing)
             break
         if row.undo and digest != before and missing:
-            return "it was changed while the import was being undone, so the rest stays"
+            return "it changed during the undo, so the rest stays"
         changed = missing
         rest = [line for number, line in enumerate(text.split("\n")) if number not in numbers]
         row = replace(row, undo=f"{digest} {_hash_text(chr(10).join(rest))}")
@@ -255,7 +255,7 @@ async def _undo_lines(memory: Memory, state: State, row: ImportedNote) -> str:
         await memory.hold(row.path, lambda note, choose=choose: note.remove_lines(choose))  # type: ignore[misc]
     if not changed:
         return ""
-    return f"you've changed {changed} line{'s'[: changed != 1]} of it since; what is there of them stays"
+    return f"you've changed {changed} line{'s'[: changed != 1]} since; your version stays"
 
 
 def _choose_lines(text: str, *, numbers: Collection[int], digest: str) -> Collection[int]:

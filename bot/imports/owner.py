@@ -1,4 +1,4 @@
-"""Whose conversations are imported."""
+"""Find the person whose conversations are imported."""
 
 from bot.config.settings import Settings
 from bot.imports.errors import ImportFault
@@ -21,9 +21,11 @@ async def find_owner(settings: Settings, state: State | None, wanted: str) -> Pe
         return OWNER_AT_TERMINAL
     named = ", ".join((*owners, str(OWNER_AT_TERMINAL)))
     if not wanted:
-        raise ImportFault(f"there are several owners: say whose conversations these are by --owner: {named}")
+        raise ImportFault(
+            f"there are several owners: say whose conversations these are with --owner: {named}"
+        )
     if wanted not in owners:
-        raise ImportFault(f"{wanted} is no owner; --owner may be: {named}")
+        raise ImportFault(f"{wanted} is not an owner; --owner can be: {named}")
     return PersonId.parse(wanted)
 
 

@@ -1,4 +1,4 @@
-"""Takes an import back, except for what a person has edited since."""
+"""Undoes an import, except for what a person has edited since."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,7 +15,7 @@ MESSAGES_AT_ONCE = 1_000
 
 @dataclass(slots=True)
 class UndoReport:
-    """What was taken back."""
+    """What an undo has removed and kept."""
 
     run: int
     total: int = 0
@@ -31,12 +31,12 @@ class UndoReport:
 
 
 async def begin_undo(state: State, number: int) -> tuple[ImportRun, UndoReport]:
-    """Mark a run as being undone. Raises ImportFault if there is no such run, or it is undone already."""
+    """Mark a run as being undone. Raises ImportFault if there is no such run, or it is already undone."""
     run = await state.read(partial(imports.find_run, run=number))
     if run is None:
-        raise ImportFault(f"there is no import {number}; `commonplace import --list` shows them")
+        raise ImportFault(f"there is no import {number}; `commonplace import --list` shows all imports")
     if run.state == "undone":
-        raise ImportFault(f"import {number} is undone already")
+        raise ImportFault(f"import {number} is already undone")
     counts = await state.read(partial(imports.count_run, run=number))
     await state.change(partial(imports.set_state, run=number, state="undoing"))
     return run, UndoReport(number, total=counts.messages + counts.notes)
@@ -50,7 +50,7 @@ async def undo_conversations(state: State, report: UndoReport) -> None:
 
 
 async def undo_notes(memory: Memory, state: State, report: UndoReport) -> None:
-    """Take the notes of a run back. Raises MemoryFault and StateFault."""
+    """Undo what a run wrote to notes. Raises MemoryFault and StateFault."""
     for row in await state.read(partial(imports.read_notes, run=report.run)):
         if left := await undo_note(memory, state, row):
             report.kept.append((row.path, left))

@@ -1,4 +1,4 @@
-"""Reads the files of a zip archive one after the other, never onto the disk and within bounds."""
+"""Reads the files of a zip archive as streams, within bounds and without unpacking them to the disk."""
 
 import lzma
 import stat

@@ -1,4 +1,4 @@
-"""state.db: ids on several channels that owners called one person."""
+"""state.db: pairs of accounts that owners linked as one person."""
 
 import apsw
 

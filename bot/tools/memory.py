@@ -26,7 +26,7 @@ ChatsOf = Callable[[ToolUse], Awaitable[Collection[str] | None]]
 """Returns the chats (`channel:name`) whose conversations a call may search; None for all."""
 
 
-UNASKED_NOTE = "The notes don't have all of it; results with source conversation were said in chats."
+UNASKED_NOTE = "The notes don't fully answer this; results with source conversation were said in chats."
 
 
 async def _no_chats(use: ToolUse) -> Collection[str] | None:
@@ -58,8 +58,8 @@ def memory_tools(
         source: Annotated[
             SearchSource | None,
             Field(
-                description="conversations: what was said in chats, word for word, also if nobody noted it. all: notes "
-                "and conversations. Left out: the notes, and conversations too where the notes don't tell."
+                description="conversations: what was said in chats, word for word, even if it was never noted. all: "
+                "notes and conversations. Left out: the notes, and conversations too if the notes don't answer it."
             ),
         ] = None,
         *,
@@ -71,7 +71,7 @@ def memory_tools(
         say that you don't know. If nothing fits, try other words once or twice. A result with `superseded_by` was
         probably true earlier: that passage (path:line) has the current value, perhaps not the next one. Go by it
         unless the question is about the past. A result with source conversation is what `who` said on that date in
-        that chat; conversation_get reads on around its `ref`. Say so when you answer from it: it was said, not noted.
+        that chat; conversation_get shows the messages around its `ref`. If you answer from it, say when it was said.
         """
         found = await search_sources(
             memory,

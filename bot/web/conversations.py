@@ -1,4 +1,4 @@
-"""Who may search conversations over HTTP: only who has the server's token."""
+"""Search of conversations over HTTP, which requires the server's token."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ def searches_chats(services: "Services") -> bool:
 async def search_over_http(
     services: "Services", query: str, *, source: SearchSource, limit: int | None
 ) -> FoundPassages:
-    """Search a source, of conversations all chats; a notice says if these may not be searched.
+    """Search the source, all chats included; a notice says if conversations may not be searched.
 
     Raises `MemoryFault`.
     """

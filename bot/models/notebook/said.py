@@ -1,4 +1,4 @@
-"""Pure: show what nobody noted, but somebody said in a chat."""
+"""Format what was said in a chat but never noted; pure."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -22,7 +22,7 @@ MIN_SHARE = 0.6
 
 
 def format_said(found: Sequence[tuple[str, Mapping[str, Any]]], language: Language) -> list[str]:
-    """Return messages below their day, the best first; none for none. Questions are left out: they tell nothing.
+    """Return messages below their day, best first, without questions, which answer nothing.
 
     `found`: each message as `memory_search` returned it, with the query.
     """

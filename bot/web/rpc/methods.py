@@ -99,7 +99,7 @@ def rpc_methods(services: Services) -> Methods:
         return {"running": False, **asdict(report), "vectors": vectors}
 
     async def search(query: str, limit: int | None, source: SearchSource | None) -> dict[str, Any]:
-        """Search the notes, or what was said in all chats with `source`; the best passages come first."""
+        """Search the notes, the conversations of all chats, or both (`source`); the best passages come first."""
         if source in (None, "notes"):
             return encode_search(await memory.search(query, limit=limit))
         return encode_sources(await search_over_http(services, query, source=source, limit=limit))

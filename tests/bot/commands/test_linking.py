@@ -51,13 +51,13 @@ async def test_a_chain_of_links_is_one_person_until_every_way_is_undone(house: H
     assert told.startswith("Linked: discord:2, telegram:1, terminal:owner. ")
     told = await house.say("/link telegram:1 discord:2 off")
     assert told.splitlines() == [
-        "That link is gone, but telegram:1 and discord:2 are still linked through others:",
+        "I removed that link, but telegram:1 and discord:2 are still linked through these:",
         "- discord:2 = terminal:owner",
         "- telegram:1 = terminal:owner",
     ]
     assert await house.say("/link telegram:1 discord:2 off") == told.replace(
-        "That link is gone, but telegram:1 and discord:2 are still linked through others",
-        "telegram:1 and discord:2 are linked through others, which you can undo",
+        "I removed that link, but telegram:1 and discord:2 are still linked through these",
+        "telegram:1 and discord:2 are only linked through these; undo one of them",
     )
     assert "no longer linked" in await house.say("/link telegram:1 terminal:owner off")
     assert await house.say("/link telegram:1 terminal:owner off") == phrases.NOT_LINKED.format(
@@ -78,7 +78,7 @@ async def test_a_chain_of_links_is_one_person_until_every_way_is_undone(house: H
         ("/link telegram:1 discord:8 on", "Usage: `/link [USER] [USER] [off]`"),
         (
             "/link telegram:1 signal:8",
-            "I know no channel called signal; there are: telegram, discord, terminal.",
+            "I don't know the channel signal. Please use one of these: telegram, discord, terminal.",
         ),
         ("/link telegram:1 telegram:-100", phrases.LINK_ROOM.format(person="telegram:-100")),
         ("/link telegram:1 discord:77", phrases.LINK_ROOM.format(person="discord:77")),
@@ -131,8 +131,8 @@ async def test_what_the_settings_say_beats_the_command(house: House) -> None:
         assert "access.people.anna" in await house.say(line), line
     assert await found_by(house, OWNER) == {"telegram:1", "discord:@2"}
     assert (await house.say("/link")).splitlines()[1:3] == [
-        "- anna: telegram:1, discord:2, discord:9 (in the settings, but without access to the memory: discord:9)",
-        "- telegram:1 = telegram:4 (doesn't count: the settings say who telegram:1 is)",
+        "- anna: telegram:1, discord:2, discord:9 (in the settings; no access to the memory: discord:9)",
+        "- telegram:1 = telegram:4 (inactive: the settings say who telegram:1 is)",
     ]
     told = await house.say("/link telegram:4 discord:2 off")
     assert told == phrases.NOT_LINKED.format(person="telegram:4", other="discord:2")
@@ -147,9 +147,8 @@ async def test_a_link_to_somebody_denied_is_kept_but_does_not_count(house: House
     await house.say("/link telegram:1 discord:2")
     await house.say("/deny discord:2")
     assert await found_by(house, OWNER) == {"telegram:1"}
-    assert (
-        "- discord:2 = telegram:1 (doesn't count: discord:2 has no access to the memory)"
-        in await house.say("/link")
+    assert "- discord:2 = telegram:1 (inactive: discord:2 has no access to the memory)" in await house.say(
+        "/link"
     )
     await house.say("/allow discord:2")
     assert await found_by(house, OWNER) == {"telegram:1", "discord:@2"}
