@@ -3,6 +3,8 @@
 import json
 from datetime import date
 
+import pytest
+
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.english import ENGLISH
 from bot.models.notebook.message_parser import ParsedMessage
@@ -58,6 +60,36 @@ def test_questions_and_what_fits_worse_are_left_out() -> None:
     assert text == "From our chat on 3 March 2026:\n\n- Anna: the spare key"
     many = told(*[said(f"the spare key {number}") for number in range(9)])
     assert many.count("- Anna") == MAX_MESSAGES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The spare key is at Ben's. When is he at home?",
+        "The spare key is at Ben's, when is he at home?",
+        "Der Ersatzschlüssel liegt bei Ben. Wann ist er zu Hause?",
+        "备用钥匙在门口的花盆下面，我怎么告诉小明？",
+        "Запасной ключ у Бена. Когда он дома?",
+    ],
+)
+def test_what_was_said_before_a_question_is_told(text: str) -> None:
+    assert text.partition("?")[0] in told(said(text, who=""), query=text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "where is the spare key",
+        "Tell me, where is the spare key?",
+        "Anna, where is the spare key?",
+        "When I was at Ben's, where was the spare key?",
+        "wo ist der Ersatzschlüssel",
+        "备用钥匙在哪里",
+        "Где запасной ключ",
+    ],
+)
+def test_what_only_asks_is_not_told(text: str) -> None:
+    assert "I found nothing" in told(said(text), query=text)
 
 
 def test_what_somebody_said_cannot_change_the_page() -> None:
