@@ -214,6 +214,7 @@ def test_what_a_person_has_edited_since_stays(commonplace: CommonplaceHere, tmp_
     with (memory / "2026-03-04.md").open("a", encoding="utf-8") as log:
         log.write("- Written later.\n")
     told = commonplace.output_of("import", "--undo", "1")
+    assert told.startswith("Took import 1 back (3 notes).\n")
     assert "Kept: 2\n" in told
     assert "  projects/house.md: you've changed it since, so it stays\n" in told
     assert "  MEMORY.md: you've changed 1 line of it since; what is there of them stays\n" in told
