@@ -40,7 +40,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "recall",
-        "Search the notes",
+        "Search the notes and our chats",
         recall,
         (Option("query", "What to look for."),),
         uses_memory=True,
