@@ -139,6 +139,22 @@ def test_the_owner_is_the_only_one_or_named(commonplace: CommonplaceHere, tmp_pa
     assert "for terminal:owner" in commonplace.output_of("import", str(file), "--owner", "terminal:owner")
 
 
+def test_an_owner_from_a_channel_is_told_how_the_terminal_finds_it(
+    commonplace: CommonplaceHere, tmp_path: Path
+) -> None:
+    talk_of_boat = chatgpt_conversation("c1", [("user", "The boat is of mahogany."), ("assistant", "Nice.")])
+    file = str(write_chatgpt_zip(tmp_path / "export.zip", [talk_of_boat]))
+    (tmp_path / "config.toml").write_text('[access]\nowners = ["telegram:1"]\n', "utf-8")
+    link = "/link telegram:1 terminal:owner"
+    assert link not in commonplace.output_of("import", file, "--dry-run", "--json")
+    assert link in commonplace.output_of("import", file)
+    assert "mahogany" not in commonplace.output_of("chat", "-m", "/recall boat")
+    assert "Linked: " in commonplace.output_of("chat", "-m", link)
+    assert "mahogany" in commonplace.output_of("chat", "-m", "/recall boat")
+    commonplace.output_of("import", "--undo", "1")
+    assert "/link" not in commonplace.output_of("import", file)
+
+
 def test_what_cannot_be_imported_is_said_in_one_line(commonplace: CommonplaceHere, tmp_path: Path) -> None:
     (tmp_path / "photo.png").write_bytes(b"\x89PNG\r\n")
     (tmp_path / "empty").mkdir()
