@@ -6,7 +6,9 @@ from datetime import date
 from itertools import groupby
 from typing import Any
 
+from bot import phrases
 from bot.models.notebook.language import Language
+from bot.models.notebook.languages.english import ENGLISH
 from bot.models.notebook.message_parser import parse_message
 from bot.models.notebook.phrases import language_of
 from bot.models.notebook.quoting import escape_line, quote_line, share_of_words
@@ -38,8 +40,10 @@ def format_said(found: Sequence[tuple[str, Mapping[str, Any]]], language: Langua
     for query, hit in found:
         text = strip_controls(str(hit.get("snippet", ""))).strip()
         if text and _tells_something(text):
-            share = share_of_words(query, f"{hit.get('who', '')}\n{text}", language)
-            shown = _quote(str(hit.get("who", "")), text)
+            who = str(hit.get("who", ""))
+            share = share_of_words(query, f"{who}\n{text}", language)
+            # "You" is English, and needless: only the assistant's messages are told apart from it.
+            shown = _quote("" if who == phrases.YOU and language is not ENGLISH else who, text)
             messages.setdefault(shown, (_format_day(hit.get("date"), language), share, shown))
     best = max((share for _, share, _ in messages.values()), default=0.0)
     told = [each for each in messages.values() if each[1] >= MIN_SHARE * best][:MAX_MESSAGES]

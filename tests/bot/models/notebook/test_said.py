@@ -7,6 +7,7 @@ import pytest
 
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.english import ENGLISH
+from bot.models.notebook.languages.german import GERMAN
 from bot.models.notebook.message_parser import ParsedMessage
 from bot.models.notebook.replies import SearchReport, TurnReport, compose
 from bot.models.notebook.said import MAX_MESSAGES
@@ -106,6 +107,12 @@ def test_every_language_says_it_in_its_words() -> None:
         text = compose(TurnReport(searches=[SearchReport("key", (), [said("key")])]), language)
         assert "2026" in text
         assert "{" not in text
+
+
+def test_you_is_not_said_in_another_language() -> None:
+    report = TurnReport(searches=[SearchReport("Boot", (), [said("Das Boot ist blau", who="You")])])
+    assert compose(report, GERMAN).endswith("\n\n- Das Boot ist blau")
+    assert compose(report, ENGLISH).endswith("\n\n- You: Das Boot ist blau")
 
 
 def test_it_is_read_from_the_result_of_the_tool() -> None:
