@@ -139,6 +139,25 @@ def test_the_owner_is_the_only_one_or_named(commonplace: CommonplaceHere, tmp_pa
     assert "for terminal:owner" in commonplace.output_of("import", str(file), "--owner", "terminal:owner")
 
 
+def test_what_was_forgotten_does_not_come_back_after_an_undo(
+    commonplace: CommonplaceHere, tmp_path: Path
+) -> None:
+    said = [("user", "The boat is called Gertrude."), ("assistant", "Nice."), ("user", "It is blue.")]
+    file = str(write_chatgpt_zip(tmp_path / "export.zip", [chatgpt_conversation("c1", said)]))
+    commonplace.output_of("import", file)
+    asked = commonplace.output_of("chat", "-m", "/forget Gertrude")
+    code = re.search(r"/forget (yes \w+)", asked)
+    assert code
+    assert "Forgotten" in commonplace.output_of("chat", "-m", f"/forget {code[1]}")
+    commonplace.output_of("import", "--undo", "1")
+    assert "blue" not in commonplace.output_of("export")
+    commonplace.output_of("import", file)
+    exported = commonplace.output_of("export")
+    assert "blue" in exported
+    assert "Gertrude" not in exported
+    assert "is undone already" in commonplace.error_of("import", "--undo", "1")
+
+
 def test_an_owner_from_a_channel_is_told_how_the_terminal_finds_it(
     commonplace: CommonplaceHere, tmp_path: Path
 ) -> None:
