@@ -46,9 +46,9 @@ AROUND = 4
 
 FORWARDED = "{name} (forwarded)"
 
-_CANDIDATES = 4
+_CANDIDATES = 2
 """How many times as many are looked for as are returned, since questions and what stands beside come last …"""
-_MIN_CANDIDATES = 20
+_MIN_CANDIDATES = 12
 """… and how many at least."""
 
 _REF = re.compile(r"(\d{1,18}):(\d{1,18})")
