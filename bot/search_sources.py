@@ -8,6 +8,7 @@ from datetime import date
 from typing import Literal
 
 from bot import phrases
+from bot.conversations.message_order import only_asks, repeats_question
 from bot.conversations.search import ConversationHit, ConversationSearch, Moment
 from bot.sanitize import one_line
 from memory.errors import MemoryFault
@@ -94,10 +95,11 @@ async def search_sources(
     if notes.hits and (best == 1.0 or not asked):
         return FoundPassages(notes)
     hits = await _search_unasked(memory, conversations, query, chats=chats, limit=limit, before=before)
-    # Neighbours of a message may be hits without any of the words.
+    # What somebody asked before tells nothing that notes do not. Neighbours may be hits without any of the words.
     is_told = any(
         _share(asked, f"{hit.who}\n{hit.snippet}") > best or (not best and _is_of_day(hit, times))
         for hit in hits
+        if not (notes.hits and only_asks(hit.snippet))
     )
     if not is_told:
         return FoundPassages(notes)
@@ -117,7 +119,8 @@ async def _search_unasked(
     try:
         async with asyncio.timeout(UNASKED_SECONDS):
             found = await conversations.search(query, chats=await chats(), limit=limit, before=before)
-            return await _leave_out_removed(memory, found.hits)
+            hits = [hit for hit in found.hits if not repeats_question(hit.snippet, found.terms)]
+            return await _leave_out_removed(memory, hits)
     except TimeoutError:
         log.warning("searching conversations took too long; only the notes were searched")
         return ()

@@ -25,10 +25,10 @@ from bot.imports.layouts import LAYOUTS, is_openclaw
 from bot.imports.lock import hold_import_lock
 from bot.imports.note_files import NoteFiles, open_note_files
 from bot.imports.notes import NoteImporter, NoteImportReport
-from bot.imports.owner import chat_of, find_owner
+from bot.imports.owner import chat_of, find_owner, is_at_terminal
 from bot.imports.undo import UndoReport, begin_undo, end_undo, undo_conversations, undo_notes
 from bot.index_server import index_server
-from bot.messages import PersonId
+from bot.messages import OWNER_AT_TERMINAL, PersonId
 from bot.progress import show_progress
 from bot.sanitize import escape_json_controls, strip_controls
 from bot.state import imports
@@ -113,11 +113,14 @@ async def _import_conversations(
                 progress=progress,
             )
         is_kept = await _end(state, run, format_=" ".join(sorted(report.formats)), dry=options.dry_run)
+        at_terminal = await is_at_terminal(settings, state, person)
     number = run.run if is_kept else None
     if options.json:
         _print_json(_conversations_json(report, person, number, settings))
     else:
         _print_all(_conversation_lines(report, person, number, settings, dry=options.dry_run))
+        if report.added and not at_terminal:
+            _print(_format_link_hint(person))
     if report.broken:
         there = (
             "everything before that was imported"
@@ -148,6 +151,14 @@ def _conversation_lines(
     if dry and report.tokens:
         yield _vector_line(report.tokens, settings)
     yield from _closing_lines(run, dry=dry)
+
+
+def _format_link_hint(person: PersonId) -> str:
+    """Return how to find them in the terminal, where whoever imports is likely to try first."""
+    return (
+        f"{person} finds them in private chats. To find them in the terminal too: "
+        f'commonplace chat -m "/link {person} {OWNER_AT_TERMINAL}"'
+    )
 
 
 def _conversations_json(

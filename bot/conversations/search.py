@@ -15,6 +15,7 @@ from bot import phrases
 from bot.access import TERMINAL
 from bot.conversations import pages
 from bot.conversations.index_file import INDEX_NAME
+from bot.conversations.message_order import order_messages
 from bot.conversations.page_source import PageSource, StoredPage
 from bot.conversations.pages import INDENT, SpokenMessage, moment_of, scope_of
 from bot.sanitize import one_line
@@ -45,8 +46,10 @@ AROUND = 4
 
 FORWARDED = "{name} (forwarded)"
 
-_OWN_MESSAGES = 3
-"""Extra hits to ask for when a question may find itself."""
+_CANDIDATES = 2
+"""How many times as many are looked for as are returned, since questions and what stands beside come last …"""
+_MIN_CANDIDATES = 12
+"""… and how many at least."""
 
 _REF = re.compile(r"(\d{1,18}):(\d{1,18})")
 _LABEL = re.compile(r"^- [^:\n]+: ")
@@ -245,7 +248,7 @@ class ConversationSearch:
             for is_last in (False, True):
                 found = await self._search.search(
                     query,
-                    limit=most + _OWN_MESSAGES * bool(before),
+                    limit=max(_MIN_CANDIDATES, _CANDIDATES * most),
                     within=within,
                 )
                 check = partial(self._check_hits, found.hits, chats=chats, before=before)
@@ -253,6 +256,7 @@ class ConversationSearch:
                 if not outdated or is_last:
                     break
                 self._index.note_written()  # it changed between search and check
+        hits = await self._index.run_in_search_thread(partial(order_messages, hits, found.terms))
         return ConversationResults(query, tuple(hits[:most]), found.notice, found.terms)
 
     async def get(

@@ -2,10 +2,12 @@
 
 from bot.config.settings import Settings
 from bot.imports.errors import ImportFault
+from bot.linked_people import find_linked
 from bot.messages import OWNER_AT_TERMINAL, ChatId, PersonId
 from bot.state import access
 from bot.state.database import State
 from bot.state.imports import IMPORTED
+from bot.state.links import read_links
 
 
 async def find_owner(settings: Settings, state: State | None, wanted: str) -> PersonId:
@@ -27,6 +29,13 @@ async def find_owner(settings: Settings, state: State | None, wanted: str) -> Pe
     if wanted not in owners:
         raise ImportFault(f"{wanted} is not an owner; --owner can be: {named}")
     return PersonId.parse(wanted)
+
+
+async def is_at_terminal(settings: Settings, state: State | None, person: PersonId) -> bool:
+    """Return whether a person and whoever sits at the terminal are one, so that both find what was imported."""
+    links = await state.read(read_links) if state else ()
+    terminal = str(OWNER_AT_TERMINAL)
+    return terminal in find_linked(str(person), settings.access.people, links, counts=lambda each: True)
 
 
 def chat_of(person: PersonId) -> ChatId:

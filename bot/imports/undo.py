@@ -27,7 +27,7 @@ class UndoReport:
 
     def describe(self) -> str:
         """Return one line for the terminal."""
-        return f"undoing import {self.run}: {self.messages + self.notes:,} of {self.total:,}"
+        return f"undoing import {self.run}: {self.messages + self.notes + len(self.kept):,} of {self.total:,}"
 
 
 async def begin_undo(state: State, number: int) -> tuple[ImportRun, UndoReport]:
@@ -54,7 +54,8 @@ async def undo_notes(memory: Memory, state: State, report: UndoReport) -> None:
     for row in await state.read(partial(imports.read_notes, run=report.run)):
         if left := await undo_note(memory, state, row):
             report.kept.append((row.path, left))
-        report.notes += 1
+        else:
+            report.notes += 1
 
 
 async def end_undo(state: State, report: UndoReport) -> None:

@@ -11,9 +11,13 @@ from typing import Literal
 import apsw
 
 from bot.state.rows import insert, select, select_first
+from memory.forgetting import FORGOTTEN
 
 IMPORTED = "imported"
 """The channel of imported conversations; nobody talks there."""
+
+NO_RUN = 0
+"""Instead of the run of a message that stays without one."""
 
 NOT_IMPORTED = "substr(chat, 1, 9) != 'imported:'"
 """SQL for the chats in which people talk with us."""
@@ -260,15 +264,27 @@ def add_conversation(db: apsw.Connection, run: ImportRun, wanted: NewConversatio
 
 
 def remove_messages(db: apsw.Connection, run: int, *, limit: int) -> int:
-    """Delete up to `limit` messages of a run, and conversations that have none left; return how many."""
+    """Delete up to `limit` messages of a run, and conversations that have none left; return how many.
+
+    Of what was forgotten its place stays, as of no run, so that a later import does not bring it back.
+    """
     rows = db.execute(
         "SELECT conversation, seq, key FROM imported_messages WHERE run = ? ORDER BY conversation, seq LIMIT ?",
         (run, limit),
     ).fetchall()
-    db.executemany("DELETE FROM entries WHERE conversation = ? AND seq = ?", [row[:2] for row in rows])
-    db.executemany(
-        "DELETE FROM imported_messages WHERE conversation = ? AND key = ?", [(row[0], row[2]) for row in rows]
-    )
+    for number, seq, key in rows:
+        is_forgotten = db.execute(
+            "SELECT EXISTS (SELECT 1 FROM entries WHERE conversation = ? AND seq = ? AND instr(payload, ?))",
+            (number, seq, FORGOTTEN),
+        ).get
+        if is_forgotten:
+            db.execute(
+                "UPDATE imported_messages SET run = ? WHERE conversation = ? AND key = ?",
+                (NO_RUN, number, key),
+            )
+        else:
+            db.execute("DELETE FROM entries WHERE conversation = ? AND seq = ?", (number, seq))
+            db.execute("DELETE FROM imported_messages WHERE conversation = ? AND key = ?", (number, key))
     for number in dict.fromkeys(row[0] for row in rows):
         if not db.execute("SELECT EXISTS (SELECT 1 FROM entries WHERE conversation = ?)", (number,)).get:
             db.execute("DELETE FROM imported_conversations WHERE conversation = ?", (number,))

@@ -104,6 +104,16 @@ async def test_chats_that_have_no_more_of_it_add_nothing(sources: Sources) -> No
     assert (found.conversations, found.is_unasked) == ((), False)
 
 
+async def test_what_was_only_asked_before_adds_nothing(sources: Sources) -> None:
+    await sources.chats.say("Where is Anna's passport?")
+    assert await sources.told("Where is Anna's passport?") == []
+    sources.note("- Anna has a new passport from Delft\n")
+    await sources.chats.say("Where does Anna keep her passport now?")
+    found = await sources.search("Where did Anna keep her passport?")
+    assert found.notes.hits
+    assert (found.conversations, found.is_unasked) == ((), False)
+
+
 async def test_few_messages_are_added_to_notes_and_as_many_as_asked_for_where_there_are_none(
     sources: Sources,
 ) -> None:

@@ -102,6 +102,8 @@ class NoteReport(NamedTuple):
     path: str
     text: str
     """Blank if there is no such note."""
+    said: Sequence[Mapping[str, Any]] = ()
+    """What was said today, if there is no such note."""
 
 
 class ReminderList(NamedTuple):
@@ -461,7 +463,7 @@ def _format_note(shown: NoteReport, language: Language) -> str:
         (say.about_you, say.about_you_nothing) if shown.kind == "about_me" else (say.today, say.today_nothing)
     )
     if not lines:
-        return nothing
+        return "\n\n".join([nothing, *format_said([("", hit) for hit in shown.said], language)])
     parts = [head, "\n".join(f"- {line}" for line in lines[:_MAX_LINES_SHOWN])]
     if len(lines) > _MAX_LINES_SHOWN:
         parts.append(say.rest.format(path=shown.path))

@@ -1,13 +1,18 @@
 """Format what was said in a chat but never noted; pure."""
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from itertools import groupby
 from typing import Any
 
+from bot import phrases
 from bot.models.notebook.language import Language
-from bot.models.notebook.phrases import QUESTION_MARKS
+from bot.models.notebook.languages.english import ENGLISH
+from bot.models.notebook.message_parser import parse_message
+from bot.models.notebook.phrases import language_of
 from bot.models.notebook.quoting import escape_line, quote_line, share_of_words
+from bot.models.notebook.sentence import asks
 from bot.sanitize import one_line, strip_controls
 
 CONVERSATION = "conversation"
@@ -20,18 +25,25 @@ MAX_LINES = 5
 MIN_SHARE = 0.6
 """Minimum share of the best message's matching words for a message to be shown."""
 
+MAX_PARSED = 2_000
+"""Characters; a longer message tells something in any case."""
+
+_LAST_CLAUSE = re.compile(r"[,，、;；:：][^,，、;；:：]*\Z")
+
 
 def format_said(found: Sequence[tuple[str, Mapping[str, Any]]], language: Language) -> list[str]:
-    """Return messages below their day, best first, without questions, which answer nothing.
+    """Return messages below their day, best first, without what only asks, which answers nothing.
 
     `found`: each message as `memory_search` returned it, with the query.
     """
     messages: dict[str, tuple[str, float, str]] = {}
     for query, hit in found:
         text = strip_controls(str(hit.get("snippet", ""))).strip()
-        if text and not text.endswith(tuple(QUESTION_MARKS)):
-            share = share_of_words(query, f"{hit.get('who', '')}\n{text}", language)
-            shown = _quote(str(hit.get("who", "")), text)
+        if text and _tells_something(text):
+            who = str(hit.get("who", ""))
+            share = share_of_words(query, f"{who}\n{text}", language)
+            # "You" is English, and needless: only the assistant's messages are told apart from it.
+            shown = _quote("" if who == phrases.YOU and language is not ENGLISH else who, text)
             messages.setdefault(shown, (_format_day(hit.get("date"), language), share, shown))
     best = max((share for _, share, _ in messages.values()), default=0.0)
     told = [each for each in messages.values() if each[1] >= MIN_SHARE * best][:MAX_MESSAGES]
@@ -39,6 +51,14 @@ def format_said(found: Sequence[tuple[str, Mapping[str, Any]]], language: Langua
     for day, of_day in groupby(told, key=lambda each: each[0]):
         parts += [language.say.said.format(date=day), "\n".join(shown for _, _, shown in of_day)]
     return parts
+
+
+def _tells_something(text: str) -> bool:
+    """Return whether it does more than ask: "The key is at Ben's. Where does he live?" does."""
+    if len(text) > MAX_PARSED or not asks(text, language_of(text)):
+        return True
+    before = _LAST_CLAUSE.sub("", text)  # "the key is at Ben's, where does he live?"
+    return bool(parse_message(text).facts or (before != text and parse_message(before).facts))
 
 
 def _quote(who: str, text: str) -> str:

@@ -12,12 +12,14 @@ from bot.models.notebook.line_changes import LineChange
 from bot.models.notebook.line_edits import NotePassage, line_range
 from bot.models.notebook.message_parser import Fact, ParsedMessage
 from bot.models.notebook.paraphrases import find_phrases
+from bot.models.notebook.recent_lines import parse_object
 from bot.models.notebook.reminder_changes import ReminderChange
 from bot.models.notebook.reminder_plans import PlannedReminder
+from bot.models.notebook.said import MAX_MESSAGES
 from bot.models.notebook.tool_names import CANCEL, EDIT, GET, KEEP, LIST, REMIND, SEARCH, WRITE
 from bot.models.notebook.turn import NotebookTurn
 from bot.models.notebook.turn_plan import TurnPlan
-from bot.models.protocol import ToolCall
+from bot.models.protocol import ToolCall, ToolResult
 
 _MAX_PASSAGES = 50
 """Maximum passages that are searched for matching lines."""
@@ -38,6 +40,7 @@ def planned_calls(plan: TurnPlan) -> tuple[ToolCall, ...]:
         *(day_calls(question, pending) if question else ()),
         *((make_call(LIST),) if "list_reminders" in parsed.unsupported and LIST in pending else ()),
         *((make_call(GET, path=path) for path in plan.paths) if GET in pending else ()),
+        *(said_today_calls(plan) if SEARCH in pending else ()),
     )
 
 
@@ -85,6 +88,22 @@ def day_calls(question: DayQuestion, tools: Collection[str]) -> Iterator[ToolCal
         yield make_call(GET, path=f"{day}.md")
     if LIST in tools:
         yield make_call(LIST, day=day)
+
+
+def said_today_calls(plan: TurnPlan) -> Iterator[ToolCall]:
+    """Yield the search for what was said today, if today's log was asked for and turned out to be empty."""
+    for path, kind in plan.paths.items():
+        logs = [
+            result for result in plan.turn.results if plan.turn.arguments[result.call_id].get("path") == path
+        ]
+        if kind == "today" and logs and not any(has_lines(result) for result in logs):
+            yield make_call(SEARCH, query=plan.now.date().isoformat(), limit=MAX_MESSAGES * 4)
+
+
+def has_lines(result: ToolResult) -> bool:
+    """Return whether a note that was read says anything below its title."""
+    text = "" if result.failed else str(parse_object(result.content).get("text", ""))
+    return any(line.strip() and not line.lstrip().startswith("# ") for line in text.splitlines())
 
 
 def make_call(tool: str, **arguments: str | int) -> ToolCall:

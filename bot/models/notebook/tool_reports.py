@@ -6,7 +6,7 @@ from datetime import date, datetime
 from typing import Any
 
 from bot.models.notebook import paraphrases
-from bot.models.notebook.agenda import DayLine, DayQuestion, lines_about_day, read_lines
+from bot.models.notebook.agenda import DayLine, DayQuestion, is_reminder_request, lines_about_day, read_lines
 from bot.models.notebook.function_words import strip_function_words
 from bot.models.notebook.line_changes import last_change
 from bot.models.notebook.line_edits import changed_lines, strip_mark
@@ -48,7 +48,7 @@ def turn_report(plan: TurnPlan) -> TurnReport:
         searches=[
             search_report(result, turn, parsed, now.date())
             for result in turn.results
-            if result.name == SEARCH and not question
+            if result.name == SEARCH and not question and not _is_of_today(result, turn, paths)
         ],
         reminder_lists=[reminder_list(result) for result in turn.results if result.name == LIST],
         on_day=day_report(question, turn, now) if question else None,
@@ -199,7 +199,19 @@ def note_report(result: ToolResult, turn: NotebookTurn, paths: Mapping[str, Look
     path = str(turn.arguments.get(result.call_id, {}).get("path", ""))
     kind: LookupKind = paths.get(path, "about_me")
     content = {} if result.failed else parse_object(result.content)
-    return NoteReport(kind, path, str(content.get("text", "")))
+    said = [
+        hit
+        for other in turn.results
+        if kind == "today" and not other.failed and _is_of_today(other, turn, paths)
+        for hit in parse_object(other.content).get("results", ())
+        if hit.get("source") == CONVERSATION and not is_reminder_request(str(hit.get("snippet", "")))
+    ]
+    return NoteReport(kind, path, str(content.get("text", "")), said)
+
+
+def _is_of_today(result: ToolResult, turn: NotebookTurn, paths: Mapping[str, LookupKind]) -> bool:
+    """Return whether it is the search for what was said today, beside today's log."""
+    return result.name == SEARCH and f"{turn.queries.get(result.call_id, '')}.md" in paths
 
 
 def _error_text(result: ToolResult, content: Mapping[str, Any]) -> str:

@@ -139,6 +139,41 @@ def test_the_owner_is_the_only_one_or_named(commonplace: CommonplaceHere, tmp_pa
     assert "for terminal:owner" in commonplace.output_of("import", str(file), "--owner", "terminal:owner")
 
 
+def test_what_was_forgotten_does_not_come_back_after_an_undo(
+    commonplace: CommonplaceHere, tmp_path: Path
+) -> None:
+    said = [("user", "The boat is called Gertrude."), ("assistant", "Nice."), ("user", "It is blue.")]
+    file = str(write_chatgpt_zip(tmp_path / "export.zip", [chatgpt_conversation("c1", said)]))
+    commonplace.output_of("import", file)
+    asked = commonplace.output_of("chat", "-m", "/forget Gertrude")
+    code = re.search(r"/forget (yes \w+)", asked)
+    assert code
+    assert "Forgotten" in commonplace.output_of("chat", "-m", f"/forget {code[1]}")
+    commonplace.output_of("import", "--undo", "1")
+    assert "blue" not in commonplace.output_of("export")
+    commonplace.output_of("import", file)
+    exported = commonplace.output_of("export")
+    assert "blue" in exported
+    assert "Gertrude" not in exported
+    assert "is already undone" in commonplace.error_of("import", "--undo", "1")
+
+
+def test_an_owner_from_a_channel_is_told_how_the_terminal_finds_it(
+    commonplace: CommonplaceHere, tmp_path: Path
+) -> None:
+    talk_of_boat = chatgpt_conversation("c1", [("user", "The boat is of mahogany."), ("assistant", "Nice.")])
+    file = str(write_chatgpt_zip(tmp_path / "export.zip", [talk_of_boat]))
+    (tmp_path / "config.toml").write_text('[access]\nowners = ["telegram:1"]\n', "utf-8")
+    link = "/link telegram:1 terminal:owner"
+    assert link not in commonplace.output_of("import", file, "--dry-run", "--json")
+    assert link in commonplace.output_of("import", file)
+    assert "mahogany" not in commonplace.output_of("chat", "-m", "/recall boat")
+    assert "Linked: " in commonplace.output_of("chat", "-m", link)
+    assert "mahogany" in commonplace.output_of("chat", "-m", "/recall boat")
+    commonplace.output_of("import", "--undo", "1")
+    assert "/link" not in commonplace.output_of("import", file)
+
+
 def test_what_cannot_be_imported_is_said_in_one_line(commonplace: CommonplaceHere, tmp_path: Path) -> None:
     (tmp_path / "photo.png").write_bytes(b"\x89PNG\r\n")
     (tmp_path / "empty").mkdir()
@@ -214,6 +249,7 @@ def test_what_a_person_has_edited_since_stays(commonplace: CommonplaceHere, tmp_
     with (memory / "2026-03-04.md").open("a", encoding="utf-8") as log:
         log.write("- Written later.\n")
     told = commonplace.output_of("import", "--undo", "1")
+    assert told.startswith("Undid import 1 (3 notes).\n")
     assert "Kept: 2\n" in told
     assert "  projects/house.md: you've changed it since, so it stays\n" in told
     assert "  MEMORY.md: you've changed 1 line since; your version stays\n" in told

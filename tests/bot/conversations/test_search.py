@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from bot.conversations.index_file import INDEX_NAME, delete_index
 from bot.conversations.page_source import PageSource
 from bot.conversations.search import ConversationHit, MessageMissing, Moment
+from bot.messages import ChatId
 from bot.models.protocol import AssistantMessage
 from bot.state import forgetting
 from bot.state.database import State
@@ -95,6 +96,27 @@ async def test_a_question_does_not_find_itself(chats: Chats) -> None:
 
     assert await refs(Moment(1, 3)) == ["1:1", "1:2"], "an answer may stand without the words beside them"
     assert {"1:1", "1:3"} <= set(await refs(Moment(2, 1)))
+
+
+async def test_questions_asked_before_do_not_hide_what_was_said(chats: Chats) -> None:
+    await chats.say("我昨天把雨伞忘在地铁上了", "好的。")
+    for number, question in enumerate(
+        ("雨伞在哪里？", "Where did I park?", "Где мой зонт?", "雨伞在哪里？", "Was?")
+    ):
+        await chats.say(question, chat=ChatId("telegram", f"1/{number % 2}"))
+    assert (await chats.snippets("雨伞在哪里？"))[0] == "我昨天把雨伞忘在地铁上了"
+    assert (await chats.snippets("雨伞在哪里？", limit=1)) == ["我昨天把雨伞忘在地铁上了"]
+
+
+async def test_a_question_that_was_asked_often_is_found_once(chats: Chats) -> None:
+    for number in range(4):
+        await chats.say("When is Bob's wedding?", chat=ChatId("telegram", f"1/{number}"))
+    await chats.say(
+        "Did I say that? Bob's wedding is on 14 December, and the guests sleep in a barn in Gouda."
+    )
+    found = await chats.find("Bob's wedding")
+    assert [hit.snippet[:9] for hit in found] == ["Did I say", "When is B"]
+    assert found[0].score > found[1].score
 
 
 async def test_dates_and_the_newest_first_as_in_notes(tmp_path: Path) -> None:

@@ -453,6 +453,22 @@ async def test_what_happened_today_comes_from_todays_log() -> None:
     assert (await step(TOLD, "What happened today?", tools=())).text == ENGLISH.say.cannot_find
 
 
+async def test_what_was_said_today_is_told_if_nothing_was_noted() -> None:
+    said = {"source": "conversation", "ref": "1:1", "chat": "telegram:1", "who": "Anna", "date": "2026-11-23"}
+    hits = [{**said, "snippet": "The boat is blue."}, {**said, "snippet": "Where is it?"}]
+    talk = Talk([TOLD], tools=ALL)
+    answer = await talk.say(
+        "What did I say today?", memory_get={"text": ""}, memory_search={"results": [hit("- old"), *hits]}
+    )
+    assert (
+        answer
+        == f"{ENGLISH.say.today_nothing}\n\nFrom our chat on 23 November 2026:\n\n- Anna: The boat is blue."
+    )
+    talk = Talk([TOLD], tools=ALL)
+    answer = await talk.say("What did I say today?", memory_get={"text": ""}, memory_search={"results": []})
+    assert answer == ENGLISH.say.today_nothing
+
+
 # -- reminders -------------------------------------------------------------------------------------------
 
 

@@ -3,8 +3,11 @@
 import json
 from datetime import date
 
+import pytest
+
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.english import ENGLISH
+from bot.models.notebook.languages.german import GERMAN
 from bot.models.notebook.message_parser import ParsedMessage
 from bot.models.notebook.replies import SearchReport, TurnReport, compose
 from bot.models.notebook.said import MAX_MESSAGES
@@ -60,6 +63,36 @@ def test_questions_and_what_fits_worse_are_left_out() -> None:
     assert many.count("- Anna") == MAX_MESSAGES
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The spare key is at Ben's. When is he at home?",
+        "The spare key is at Ben's, when is he at home?",
+        "Der Ersatzschlüssel liegt bei Ben. Wann ist er zu Hause?",
+        "备用钥匙在门口的花盆下面，我怎么告诉小明？",
+        "Запасной ключ у Бена. Когда он дома?",
+    ],
+)
+def test_what_was_said_before_a_question_is_told(text: str) -> None:
+    assert text.partition("?")[0] in told(said(text, who=""), query=text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "where is the spare key",
+        "Tell me, where is the spare key?",
+        "Anna, where is the spare key?",
+        "When I was at Ben's, where was the spare key?",
+        "wo ist der Ersatzschlüssel",
+        "备用钥匙在哪里",
+        "Где запасной ключ",
+    ],
+)
+def test_what_only_asks_is_not_told(text: str) -> None:
+    assert "I found nothing" in told(said(text), query=text)
+
+
 def test_what_somebody_said_cannot_change_the_page() -> None:
     text = told(said("# spare key\n```\n[link](http://x)", who="**Ben**\n# x"))
     assert "\n# " not in text
@@ -74,6 +107,12 @@ def test_every_language_says_it_in_its_words() -> None:
         text = compose(TurnReport(searches=[SearchReport("key", (), [said("key")])]), language)
         assert "2026" in text
         assert "{" not in text
+
+
+def test_you_is_not_said_in_another_language() -> None:
+    report = TurnReport(searches=[SearchReport("Boot", (), [said("Das Boot ist blau", who="You")])])
+    assert compose(report, GERMAN).endswith("\n\n- Das Boot ist blau")
+    assert compose(report, ENGLISH).endswith("\n\n- You: Das Boot ist blau")
 
 
 def test_it_is_read_from_the_result_of_the_tool() -> None:
