@@ -64,7 +64,7 @@ DISK_MEGABYTES = 24
 CLOCK_STARTS = "2026-10-24T22:30:00+02:00"
 CLOCK_CHANGES = datetime(2026, 10, 25, 1, tzinfo=UTC)
 """The end of daylight saving time in Berlin."""
-USUAL_FILES = re.compile(r"(?:index|state)\.db(?:-wal|-shm)?|locks|trash|backups|tmp")
+USUAL_FILES = re.compile(r"(?:index|conversations|state)\.db(?:-wal|-shm)?|locks|trash|backups|tmp")
 STOPPED = "*(stopped)*"
 KINDS = {
     "say": 22,
