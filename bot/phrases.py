@@ -557,6 +557,7 @@ LINK_WHO = (
     "Please give me two accounts of the same person, by channel and id: `/link telegram:123456 discord:9876`. "
     "In the terminal, you are `terminal:owner`."
 )
+LINK_NO_ID = "`{account}` isn't an account. {who}"
 LINK_NOT_HERE = "Others can read this chat. Please send me `/link` in private."
 LINK_ITSELF = (
     "That's the same account twice. Please give me two, for example `/link telegram:123456 discord:9876`."
