@@ -45,11 +45,15 @@ from memory.write_result import WriteResult
 
 if TYPE_CHECKING:
     from memory.embeddings.model_files import DownloadProgress as Fetching
+    from memory.health.report import HealthReport
     from memory.postgres.note_locks import NoteLocks as SharedNoteLocks
     from memory.postgres.server import Server
     from memory.watcher import Watcher
 
 log = logging.getLogger(__name__)
+
+HEALTH_SECONDS = 30.0
+"""How long an examination of the notes may take."""
 
 _Result = TypeVar("_Result")
 
@@ -300,6 +304,14 @@ class Memory:
     async def listing(self) -> Listing:
         """Walk the folder; return every note, and every file that cannot be read as one."""
         return await asyncio.to_thread(self._notes.walk)
+
+    async def health(self, *, seconds: float = HEALTH_SECONDS) -> "HealthReport":
+        """Examine the notes for about `seconds` at most; changes nothing, and asks no model and no provider."""
+        from memory.health.examination import examine_notes
+
+        return await examine_notes(
+            self._notes, self._search.search_by_words, today=self._now().date(), seconds=seconds
+        )
 
     async def removed(self) -> Sequence[TrashItem]:
         """Return everything in the trash, newest first, each item with the path of its note."""
