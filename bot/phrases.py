@@ -307,10 +307,14 @@ FOLDERS_MORE = "and {count} more"
 CORRECT_USAGE = (
     "Usage: `/correct PATH:LINE TEXT`, for example: `/correct 2026-11-21.md:3 The boiler is blue.`"
 )
-CORRECT_ONE_LINE = "I can only correct one line at a time. Usage: `/correct PATH:LINE TEXT`"
+CORRECT_ONE_LINE = (
+    "I can only correct one line at a time. Usage: `/correct PATH:LINE TEXT`, or `/correct PATH:LINE-LINE -` to empty "
+    "several."
+)
 CORRECTED = (
     "Corrected {place}. It said:\n\n> {old}\n\nNow it says:\n\n> {new}\n\n`/memory trash` has the old line."
 )
+EMPTIED = "Emptied {place}. It said:\n\n{old}\n\n`/memory trash` has it."
 CORRECTED_BEFORE = "Corrected {place}. `/memory trash` has the old line."
 TRASH = "Removed, newest first:\n{rows}\n\n`/memory trash restore N` puts one back."
 TRASH_ROW = "- **{number}** {time}, `{note}`: {words}"
