@@ -352,6 +352,10 @@ def _text_without(place: StoredText, row: StoredRow, words: WordsToForget) -> st
             return None if words.is_in(parse_title(row.text)) else row.text
         case "effects" | "forgetting", _:
             return None if words.is_in(_collect_texts(_parse_json(row.text))) else row.text
+        case "changes", "path":
+            return FORGOTTEN if words.is_in(parse_title(row.text)) else row.text
+        case "changes", _:
+            return _dump_json(_lines_without(_parse_json(row.text), words))
         case "documents", _:
             return None if words.is_in(_collect_texts(_document_names(_parse_json(row.text)))) else row.text
         case "flushes", _:
@@ -360,6 +364,14 @@ def _text_without(place: StoredText, row: StoredRow, words: WordsToForget) -> st
             return _message_without(row, words)
         case _:
             return FORGOTTEN if words.is_in(row.text) else row.text
+
+
+def _lines_without(lines: list[str], words: WordsToForget) -> list[str]:
+    """Return as many lines, with a mark instead of each that matches."""
+    left = list(lines)
+    for first, last in words.find_matches("\n".join(lines)):
+        left[first : last + 1] = [FORGOTTEN] * (last - first + 1)
+    return [FORGOTTEN] * len(lines) if words.is_in("\n".join(left)) else left
 
 
 def _message_without(row: StoredRow, words: WordsToForget) -> str:

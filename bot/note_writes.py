@@ -12,11 +12,13 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
 
-from bot.state import note_effects
+from bot.state import changes, note_effects
+from bot.state.changes import ChangeOrigin
 from bot.state.database import State, StateFault, run_to_completion
 from bot.state.note_effects import Effect
 from memory.errors import EditRefused, MemoryFault, NoteUnwritable, TextTooLong
 from memory.formatting import clean_text, format_block
+from memory.line_diff import LineDiff
 from memory.locked_note import LockedNote
 from memory.memory import Memory
 from memory.note_draft import NoteDraft, WriteTarget
@@ -68,11 +70,11 @@ class OnceWriter:
     """The memory's writes, each done once under a key that is the same for every retry, also after a crash.
 
     Under the note's lock, the intent is committed first, with the number of times that exactly these lines are in the
-    note already. Then the note is written, and then the place is committed. A retry with the same key, by whatever
-    process, returns that place. If the place is unknown, the retry looks at the note: with more copies of the lines
-    than before, the write is done; with a torn beginning of them at the end, the rest is added; otherwise it is
-    written now. The next writer to a note settles its open writes first, so that equal lines under different keys are
-    not confused. A daily log's day is that of the first try.
+    note already, and with the lines that it will change (bot/state/changes.py). Then the note is written, and then the
+    place is committed. A retry with the same key, by whatever process, returns that place. If the place is unknown, the
+    retry looks at the note: with more copies of the lines than before, the write is done; with a torn beginning of them
+    at the end, the rest is added; otherwise it is written now. The next writer to a note settles its open writes first,
+    so that equal lines under different keys are not confused. A daily log's day is that of the first try.
 
     Two things cannot be known. A line that is missing was either never written, or another program deleted or rewrote
     it between the crash and the retry; it is written again. And an identical line may have been added by another
@@ -86,7 +88,9 @@ class OnceWriter:
         self._state = state
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def write(self, text: str, *, key: str, target: WriteTarget = "daily") -> WriteResult:
+    async def write(
+        self, text: str, *, key: str, origin: ChangeOrigin, target: WriteTarget = "daily"
+    ) -> WriteResult:
         """Write a text as `Memory.write` does; a retry with the same key returns where it is. Raises TextTooLong."""
         if len(text) > TEXT_MAX_CHARS:
             raise TextTooLong(
@@ -97,15 +101,17 @@ class OnceWriter:
             draft = await asyncio.to_thread(self._memory.draft, text, target=target)
         else:
             draft = self._memory.draft(text, target=target)
-        return await self._append_once(draft, _write_key(key, "write", target, text))
+        return await self._append_once(draft, _write_key(key, "write", target, text), origin)
 
-    async def append(self, path: str, block: str, *, key: str, title: str) -> WriteResult:
+    async def append(
+        self, path: str, block: str, *, key: str, title: str, origin: ChangeOrigin
+    ) -> WriteResult:
         """Append a block of Markdown to a note, unchanged; a new note begins with `# title`.
 
         A blank line separates it from the text before, unless both are bullets.
         """
         return await self._append_once(
-            NoteDraft(path, format_block(block), title), _write_key(key, "append", path, block)
+            NoteDraft(path, format_block(block), title), _write_key(key, "append", path, block), origin
         )
 
     async def append_missing(
@@ -114,6 +120,7 @@ class OnceWriter:
         find_missing: Callable[[str], str],
         *,
         key: str,
+        origin: ChangeOrigin,
         record: Callable[["Connection", str], None],
     ) -> WriteResult | None:
         """Append what `find_missing` returns of the note's text; return None if that is nothing ("").
@@ -138,15 +145,19 @@ class OnceWriter:
                 known = await self._state.change(save)
             except StateFault as fault:
                 raise _cannot_record(path, fault) from fault
-        return await self._write_once(known.path, known.intent, key, existing=False)
+        return await self._write_once(known.path, known.intent, key, origin, existing=False)
 
-    async def write_document(self, path: str, block: str, *, key: str, title: str) -> WriteResult:
+    async def write_document(
+        self, path: str, block: str, *, key: str, title: str, origin: ChangeOrigin
+    ) -> WriteResult:
         """Write a new note below `# title`; if the name is taken, `…-2.md` and so on.
 
         A retry with the same key returns where it is, even if its content differs.
         """
         intent = {"append": {"block": format_block(block), "title": title, "at": ""}}
-        return await self._write_once(path, intent, _write_key(key, "file"), existing=False, alone=True)
+        return await self._write_once(
+            path, intent, _write_key(key, "file"), origin, existing=False, alone=True
+        )
 
     async def find_document(self, key: str) -> WriteResult | None:
         """Return the place of a note that `write_document` wrote under this key; None if unknown."""
@@ -178,13 +189,16 @@ class OnceWriter:
             return None
         return known if clean_text(text).strip("\n") in note.text else None
 
-    async def edit(self, path: str, old: str, new: str, *, key: str) -> WriteResult:
+    async def edit(self, path: str, old: str, new: str, *, key: str, origin: ChangeOrigin) -> WriteResult:
         """Replace one passage as `Memory.edit` does; a retry with the same key returns where it is."""
         old, new = normalize_passages(old, new)
         intent = {"edit": {"old": old, "new": new}}
-        return await self._write_once(path, intent, _write_key(key, "edit", path, old, new), existing=True)
+        key = _write_key(key, "edit", path, old, new)
+        return await self._write_once(path, intent, key, origin, existing=True)
 
-    async def correct(self, path: str, line: int, text: str, *, key: str) -> "CorrectedLines":
+    async def correct(
+        self, path: str, line: int, text: str, *, key: str, origin: ChangeOrigin
+    ) -> "CorrectedLines":
         """Replace one line by a text; its list marker or heading stays, and the old line goes into the trash.
 
         `path` may lack `.md` or the folder. A retry with the same key returns the first result, whatever the line says
@@ -198,10 +212,12 @@ class OnceWriter:
             return meant, {"correct": asdict(found)}
 
         known = await self._load_or_plan(key, find)
-        written = await self._write_once(known.path, known.intent, key, existing=True)
+        written = await self._write_once(known.path, known.intent, key, origin, existing=True)
         return CorrectedLines(written, LineCorrection(**known.intent["correct"]) if known.intent else None)
 
-    async def restore(self, find: Callable[[], Awaitable["RestorePlan"]], *, key: str) -> CorrectedLines:
+    async def restore(
+        self, find: Callable[[], Awaitable["RestorePlan"]], *, key: str, origin: ChangeOrigin
+    ) -> CorrectedLines:
         """Restore lines from the trash into their note, or a whole note under its name or the next free one.
 
         The lines that had replaced them go into the trash. `find` is called the first time only, since it may find
@@ -216,7 +232,7 @@ class OnceWriter:
         known = await self._load_or_plan(key, plan)
         existing = "correct" in known.intent
         written = await self._write_once(
-            known.path, known.intent, key, existing=existing, alone="alone" in known.intent
+            known.path, known.intent, key, origin, existing=existing, alone="alone" in known.intent
         )
         return CorrectedLines(written, LineCorrection(**known.intent["correct"]) if existing else None)
 
@@ -233,15 +249,16 @@ class OnceWriter:
         except StateFault as fault:
             raise _cannot_record(path, fault) from fault
 
-    async def _append_once(self, draft: NoteDraft, key: str) -> WriteResult:
+    async def _append_once(self, draft: NoteDraft, key: str, origin: ChangeOrigin) -> WriteResult:
         intent = {"append": {"block": draft.block, "title": draft.title, "at": draft.at}}
-        return await self._write_once(draft.path, intent, key, existing=False)
+        return await self._write_once(draft.path, intent, key, origin, existing=False)
 
     async def _write_once(
         self,
         path: str,
         intent: Mapping[str, Any],
         key: str,
+        origin: ChangeOrigin,
         *,
         existing: bool,
         alone: bool = False,
@@ -257,7 +274,6 @@ class OnceWriter:
             return asyncio.run_coroutine_threadsafe(self._state.read(work), loop).result()
 
         def write(note: LockedNote, place: str) -> WriteResult | None:
-            wanted: Mapping[str, Any]
             known, others = read(
                 lambda db: (note_effects.find_effect(db, key), note_effects.read_begun(db, note.path)),
             )
@@ -273,15 +289,14 @@ class OnceWriter:
                 if alone and not note.is_empty:
                     taken.add(place)
                     return None
-                wanted = _with_previous_text(note, known.intent if known else intent)
-                change(lambda db: note_effects.save_intent(db, key, note.path, wanted, at=self._state.at()))
-                written = _apply(note, wanted)
+                written = self._begin_write(note, known.intent if known else intent, key, origin, change)
             else:
-                wanted = known.intent
-                written = _recover(note, wanted) or _apply(note, wanted)
-            self._empty_trash_of(wanted)
+                written = _recover(note, known.intent) or self._begin_write(
+                    note, known.intent, key, origin, change
+                )
+            self._empty_trash_of(known.intent if known else intent)
             try:
-                change(lambda db: note_effects.mark_done(db, key, asdict(written)))
+                change(partial(_mark_done, key=key, written=written))
             except StateFault as fault:  # the note has it, and the next look finds it there
                 log.warning("%s was written, but state.db could not be updated yet: %s", note.path, fault)
             return written
@@ -303,6 +318,25 @@ class OnceWriter:
         except StateFault as fault:
             raise _cannot_record(path, fault) from fault
 
+    def _begin_write(
+        self,
+        note: LockedNote,
+        intent: Mapping[str, Any],
+        key: str,
+        origin: ChangeOrigin,
+        change: "_Attempt[None]",
+    ) -> WriteResult:
+        """Store what is about to change, then change it."""
+        wanted, lines = _plan(note, intent)
+        at = self._state.at()
+
+        def save(db: "Connection") -> None:
+            note_effects.save_intent(db, key, note.path, wanted, at=at)
+            changes.save_change(db, key, note.path, lines, origin, at=at)
+
+        change(save)
+        return _apply(note, wanted)
+
     def _resolve_open_write(self, note: LockedNote, other: Effect, change: "_Attempt[None]") -> None:
         """Find out whether a write that a crash or an error left open was done, and store that."""
         written = _recover(note, other.intent)
@@ -310,7 +344,7 @@ class OnceWriter:
             change(lambda db: note_effects.mark_not_done(db, other.key))
         else:
             self._empty_trash_of(other.intent)
-            change(lambda db: note_effects.mark_done(db, other.key, asdict(written)))
+            change(partial(_mark_done, key=other.key, written=written))
 
     def _check_still_in_trash(self, intent: Mapping[str, Any]) -> None:
         """Raise EditRefused if somebody else has restored the text since this was planned."""
@@ -340,22 +374,31 @@ def _free_names(path: str) -> Iterator[str]:
     yield from (f"{stem}-{number}.md" for number in count(2))
 
 
-def _with_previous_text(note: LockedNote, intent: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the intent with what the note says before the write."""
+def _plan(note: LockedNote, intent: Mapping[str, Any]) -> tuple[dict[str, Any], LineDiff]:
+    """Return the intent with the state of the note before the write, and the lines that will change."""
+    before: BeforeAppend | BeforeEdit
     match intent:
-        case {"append": {"block": block}}:
-            return {**intent, "before": asdict(note.before_append(block))}
+        case {"append": {"block": block, "title": title, **more}}:
+            before, lines = note.plan_append(block, title=title, at=str(more.get("at", "")))
         case {"edit": {"old": old, "new": new}}:
-            return {**intent, "before": asdict(note.before_edit(old, new))}
+            before, lines = note.plan_edit(old, new)
         case {"correct": fields}:
-            return {**intent, "before": asdict(note.before_correct(LineCorrection(**fields)))}
+            before, lines = note.plan_correct(LineCorrection(**fields))
         case {"insert": {"block": block}} if note.is_empty:
             title = PurePosixPath(note.path).stem
-            append = {"append": {"block": block, "title": title, "at": ""}, "trash": intent["trash"]}
-            return _with_previous_text(note, append)
+            return _plan(
+                note, {"append": {"block": block, "title": title, "at": ""}, "trash": intent["trash"]}
+            )
         case {"insert": {"block": block, "stood": stood}}:
-            return {**intent, "before": asdict(note.before_insert(block, _line_span(stood)))}
-    raise _outcome_unknown(intent)
+            before, lines = note.plan_insert(block, _line_span(stood))
+        case _:
+            raise _outcome_unknown(intent)
+    return {**intent, "before": asdict(before)}, lines
+
+
+def _mark_done(db: "Connection", key: str, written: WriteResult) -> None:
+    note_effects.mark_done(db, key, asdict(written))
+    changes.mark_done(db, key)
 
 
 def _apply(note: LockedNote, intent: Mapping[str, Any]) -> WriteResult:

@@ -159,4 +159,5 @@ class TurnContext:
             self.groups,
             conversation=conversation.id,
             asked_at=min(began, conversation.last_question_seq or began),
+            model=conversation.last_model,
         )

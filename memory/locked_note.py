@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 from memory import disk
 from memory.charset import DecodedNote, decode
 from memory.errors import NoteUnwritable
+from memory.line_diff import LineDiff, compare_lines
 from memory.locks import SharedLock, lock_file
 from memory.note_append import NoteReplaced, append_block
 from memory.note_edits import (
@@ -43,6 +44,7 @@ from memory.write_recovery import (
     before_edit,
     find_block,
     is_edit_done,
+    make_addition,
 )
 from memory.write_result import WriteResult, locate_block
 
@@ -91,6 +93,16 @@ class LockedNote:
         """Return the state before `append`, from which a retry can see how far the first try came."""
         return before_append(self._read_data(), block)
 
+    def plan_append(self, block: str, *, title: str, at: str = "") -> tuple[BeforeAppend, LineDiff]:
+        """Return the state before `append`, and the lines that it will add."""
+        data = self._read_data()
+        before, after = (
+            decode(data).text,
+            decode(data + b"".join(make_addition(data, block, title=title, at=at))).text,
+        )
+        starts_at = after.count("\n") - block.count("\n")
+        return before_append(data, block), compare_lines(before, after, starts_at=starts_at)
+
     def append(self, block: str, *, title: str, at: str = "", before: BeforeAppend) -> WriteResult:
         """Append a block (see `format_block`) unless that was done since `before`; on disk when this returns.
 
@@ -109,9 +121,9 @@ class LockedNote:
         """
         return self._append_or_find(block, title=title, at=at, before=before, begin=False)
 
-    def before_edit(self, old: str, new: str) -> BeforeEdit:
-        """Return the state before `edit`, and the result it would have. Raises what `edit` would."""
-        return self._prepare_edit(partial(replace_passage, old=old, new=new), removes=not new)
+    def plan_edit(self, old: str, new: str) -> tuple[BeforeEdit, LineDiff]:
+        """Return the state before `edit` with its result, and the lines it changes. Raises what `edit` would."""
+        return self._plan_edit(partial(replace_passage, old=old, new=new), removes=not new)
 
     def correction(self, line: int, text: str) -> LineCorrection:
         """Return the correction that puts a text in the place of one line.
@@ -120,13 +132,13 @@ class LockedNote:
         """
         return make_correction(decode(self._read_existing()), line, text, path=self.path)
 
-    def before_correct(self, correction: LineCorrection) -> BeforeEdit:
-        """Return the state before `correct`, and the result it would have. Raises what `correct` would."""
-        return self._prepare_edit(partial(correct_lines, correction=correction))
+    def plan_correct(self, correction: LineCorrection) -> tuple[BeforeEdit, LineDiff]:
+        """Return the same as `plan_edit` for `correct`. Raises what `correct` would."""
+        return self._plan_edit(partial(correct_lines, correction=correction))
 
-    def before_insert(self, block: str, anchor: LineAnchor | None) -> BeforeEdit:
-        """Return the state before `insert`, and the result it would have. Raises what `insert` would."""
-        return self._prepare_edit(partial(insert_lines, block=block, anchor=anchor))
+    def plan_insert(self, block: str, anchor: LineAnchor | None) -> tuple[BeforeEdit, LineDiff]:
+        """Return the same as `plan_edit` for `insert`. Raises what `insert` would."""
+        return self._plan_edit(partial(insert_lines, block=block, anchor=anchor))
 
     def finish_edit(self, old: str, new: str, before: BeforeEdit) -> WriteResult | None:
         """Return where the new passage is if the edit was done; None if it was not."""
@@ -233,11 +245,13 @@ class LockedNote:
                     return written
         raise NoteUnwritable(f"{self.path} keeps being written by another program; try again.")
 
-    def _prepare_edit(self, edit: "_EditMaker", *, removes: bool = False) -> BeforeEdit:
+    def _plan_edit(self, edit: "_EditMaker", *, removes: bool = False) -> tuple[BeforeEdit, LineDiff]:
         self._check_shared_lock()
         data = self._read_existing()
-        done = edit(decode(data), path=self.path)
-        return before_edit(
+        note = decode(data)
+        done = edit(note, path=self.path)
+        change = compare_lines(note.text, decode(done.data).text, starts_at=done.line_start)
+        before = before_edit(
             data,
             done.data,
             removes=removes,
@@ -245,6 +259,7 @@ class LockedNote:
             line_end=done.line_end,
             offset=done.offset,
         )
+        return before, change
 
     def _read_existing(self) -> bytes:
         with self._open_folder() as folder, self._open(folder) as fd:

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bot import phrases
@@ -14,6 +14,7 @@ from bot.attachments.reader import AttachmentReader, UnreadableAttachment
 from bot.messages import Attachment, ChatId, IncomingMessage
 from bot.note_writes import OnceWriter
 from bot.state import documents
+from bot.state.changes import ChangeOrigin
 from bot.state.database import State, format_timestamp
 from bot.state.documents import Document
 
@@ -70,15 +71,23 @@ class DocumentSaver:
         self._at_once = FairShare(in_all=MAX_SAVES_AT_ONCE, per_person=MAX_SAVES_AT_ONCE_PER_PERSON)
 
     async def save_sent(
-        self, message: IncomingMessage, attachment: Attachment, *, key: str, title: str = ""
+        self,
+        message: IncomingMessage,
+        attachment: Attachment,
+        *,
+        key: str,
+        origin: ChangeOrigin,
+        title: str = "",
     ) -> SavedDocument:
         """Save a document of a message. Raises DocumentNotSaved, MemoryFault, StateFault."""
         number = await number_of(self._state, message, attachment)
         if number is None:
             raise DocumentNotSaved(phrases.FILED_NOT_A_DOCUMENT)
-        return await self.save_document(number, chat=message.chat, key=key, title=title)
+        return await self.save_document(number, chat=message.chat, key=key, origin=origin, title=title)
 
-    async def save_document(self, number: int, *, chat: ChatId, key: str, title: str = "") -> SavedDocument:
+    async def save_document(
+        self, number: int, *, chat: ChatId, key: str, origin: ChangeOrigin, title: str = ""
+    ) -> SavedDocument:
         """Save a document of a chat by its number; a retry with the same key returns where it is.
 
         Raises DocumentNotSaved, MemoryFault, StateFault.
@@ -92,7 +101,7 @@ class DocumentSaver:
         if document is None:
             raise DocumentNotSaved(phrases.FILED_UNKNOWN.format(number=number))
         async with self._at_once.acquire(str(document.sender)):
-            return await self._save(document, key=key, title=title)
+            return await self._save(document, key=key, origin=origin, title=title)
 
     async def transcribe(self, message: IncomingMessage, attachment: Attachment) -> str:
         """Return the text of a voice message. Raises DocumentNotSaved if it cannot be transcribed."""
@@ -101,7 +110,7 @@ class DocumentSaver:
         except UnreadableAttachment as error:
             raise DocumentNotSaved(str(error)) from error
 
-    async def _save(self, document: Document, *, key: str, title: str) -> SavedDocument:
+    async def _save(self, document: Document, *, key: str, origin: ChangeOrigin, title: str) -> SavedDocument:
         attachment = document.attachment
         try:
             async with self._reader.open_attachment(document.chat, document.sender, attachment) as incoming:
@@ -118,7 +127,13 @@ class DocumentSaver:
         same = f"{document.chat}/text-{same}"
         if known := await self._note_writer.find_unchanged_document(same, note.text):
             return SavedDocument(known.path, known.line_start, known.line_end, "", before=True)
-        written = await self._note_writer.write_document(note.path, note.block, key=key, title=note.title)
+        written = await self._note_writer.write_document(
+            note.path,
+            note.block,
+            key=key,
+            title=note.title,
+            origin=replace(origin, made_by="document", says=(attachment.name or document.sender_name,)),
+        )
         await self._note_writer.record_document(same, written)
         remark = ""
         if not note.is_whole:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from bot import phrases
 from bot.access import Standing
 from bot.messages import ChatId, Choice, IncomingMessage
+from bot.state.changes import ChangeOrigin
 
 if TYPE_CHECKING:
     from bot.services import Services
@@ -60,6 +61,11 @@ class CommandCall:
     """The number of its message in the inbox, in order of arrival; 0 if it is not there."""
     stop: StopTurn = _nothing_runs
     """For `/stop`."""
+
+    @property
+    def origin(self) -> ChangeOrigin:
+        """What changes of notes are recorded with."""
+        return ChangeOrigin("command", person=str(self.message.sender), chat=str(self.message.chat))
 
 
 @dataclass(frozen=True, slots=True)

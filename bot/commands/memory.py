@@ -56,7 +56,9 @@ async def remember(call: CommandCall, services: Services) -> str:
     words, told = [text] if text else [], list[str]()
     words, told = await _save_attachments(call, services.document_saver, text, may_be_title=not core)
     if words:
-        written = await services.note_writer.write("\n\n".join(words), key=call.key, target=target)
+        written = await services.note_writer.write(
+            "\n\n".join(words), key=call.key, target=target, origin=call.origin
+        )
         place = format_note_ref(written.path, written.line_start, written.line_end)
         warning = await core_warning(services.memory) if core else ""
         told.insert(0, "\n\n".join(filter(None, [phrases.REMEMBERED.format(place=place), warning])))
@@ -80,7 +82,9 @@ async def _save_attachments(
                 words.append(await document_saver.transcribe(call.message, each))
                 continue
             title = text if may_be_title and is_title(text) else ""
-            filed = await document_saver.save_sent(call.message, each, key=call.key, title=title)
+            filed = await document_saver.save_sent(
+                call.message, each, key=call.key, origin=call.origin, title=title
+            )
         except DocumentNotSaved as problem:
             name = display_name(each.name)
             told.append(phrases.NOT_FILED.format(name=name, reason=problem) if name else str(problem))

@@ -100,7 +100,7 @@ async def correct_line(call: CommandCall, services: Services) -> str:
     if wanted["last"] and int(wanted["last"]) != line:
         return phrases.CORRECT_ONE_LINE
     done = await services.note_writer.correct(
-        unescape_path(wanted["path"]), line, wanted["text"], key=call.key
+        unescape_path(wanted["path"]), line, wanted["text"], key=call.key, origin=call.origin
     )
     place = format_note_ref(done.written.path, done.written.line_start, done.written.line_end)
     if done.correction is None:

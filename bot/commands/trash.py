@@ -64,7 +64,7 @@ async def _restore(number: str, call: CommandCall, services: Services) -> str:
         return await _plan_restore(removed, services.memory)
 
     try:
-        done = await services.note_writer.restore(find, key=f"{call.key}-{number}")
+        done = await services.note_writer.restore(find, key=f"{call.key}-{number}", origin=call.origin)
     except _NotInTrash as problem:
         return str(problem)
     place = format_note_ref(done.written.path, done.written.line_start, done.written.line_end)

@@ -114,6 +114,12 @@ class Conversation:
         )
 
     @property
+    def last_model(self) -> str:
+        """`provider/model` of the latest step; "" if there is none."""
+        steps = (each.message for each in reversed(self._entries))
+        return next((each.model for each in steps if isinstance(each, AssistantMessage)), "")
+
+    @property
     def last_call_seq(self) -> int:
         """Seq of the latest message with tool calls; 0 if there is none."""
         calls = (each.seq for each in reversed(self._entries) if _calls_tools(each.message))

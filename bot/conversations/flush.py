@@ -5,6 +5,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -21,7 +22,8 @@ from bot.conversations.log_section import (
 )
 from bot.note_refs import format_note_ref
 from bot.sanitize import one_line
-from bot.state import flushes, inbox
+from bot.state import flushes, inbox, speakers
+from bot.state.changes import ChangeOrigin
 from bot.state.database import State, format_timestamp
 from bot.state.flushes import Cause, Flush
 from memory.errors import EditRefused, MemoryFault, NoteMissing
@@ -266,7 +268,11 @@ class Flusher:
         if row.replaces and row.section != row.replaces:
             try:
                 written = await self._note_writer.edit(
-                    row.note, row.replaces, row.section, key=f"flush-{row.id}-better"
+                    row.note,
+                    row.replaces,
+                    row.section,
+                    key=f"flush-{row.id}-better",
+                    origin=await self._origin_of(row),
                 )
             except (EditRefused, NoteMissing) as refusal:
                 log.info("a raw section stays as it is: %s", refusal)
@@ -276,7 +282,11 @@ class Flusher:
         elif row.section and not row.replaces:
             title = row.note.removesuffix(".md")
             written = await self._note_writer.append(
-                row.note, row.section, key=f"flush-{row.id}", title=title
+                row.note,
+                row.section,
+                key=f"flush-{row.id}",
+                title=title,
+                origin=await self._origin_of(row),
             )
             places = [format_note_ref(written.path, written.line_start, written.line_end)]
         await self._update_row(row, stage="written", places=places)
@@ -296,7 +306,11 @@ class Flusher:
         places = list(row.places)
         if row.core:
             written = await self._note_writer.append(
-                CORE_NOTE, row.core, key=f"flush-{row.id}-core", title="Memory"
+                CORE_NOTE,
+                row.core,
+                key=f"flush-{row.id}-core",
+                title="Memory",
+                origin=await self._origin_of(row),
             )
             places.append(format_note_ref(written.path, written.line_start, written.line_end))
         told = "" if row.key or row.replaces or not notice else combine_results([row], places).notice
@@ -322,6 +336,20 @@ class Flusher:
                 break
             improved.append(better)
         return improved
+
+    async def _origin_of(self, row: Flush) -> ChangeOrigin:
+        """Return what the changes of a flush are recorded with; they are a person's if only one person spoke."""
+        spoke = partial(
+            speakers.read_only_speaker, conversation=row.conversation, after=row.after, upto=row.upto
+        )
+        return ChangeOrigin(
+            "flush",
+            person=await self._state.read(spoke),
+            chat=row.chat,
+            conversation=row.conversation,
+            asked_at=row.after + 1,
+            upto=row.upto,
+        )
 
     # -- rows ---------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from bot.imports.note_files import NoteFiles, SourceNote
 from bot.models.token_estimate import estimate_text_tokens
 from bot.note_writes import OnceWriter
 from bot.state import imports
+from bot.state.changes import ChangeOrigin
 from bot.state.database import State
 from bot.state.imports import ImportedNote, ImportRun
 from memory.dates import CORE_NOTE
@@ -71,6 +72,7 @@ class NoteImporter:
         self._run = run
         self._report = report
         self._writer = OnceWriter(memory, state) if state else None
+        self._origin = ChangeOrigin("import")
         self._taken = set[str]()
 
     async def bring(self, files: NoteFiles, layout: Layout, *, dry: bool) -> None:
@@ -130,7 +132,7 @@ class NoteImporter:
             imports.save_note(db, row)
 
         key = self._key(source)
-        done = await self._writer.append_missing(path, find, key=key, record=record)
+        done = await self._writer.append_missing(path, find, key=key, origin=self._origin, record=record)
         self._count_merged(added or ("-" if done else ""))
 
     def _count_merged(self, missing: str) -> None:
@@ -158,7 +160,9 @@ class NoteImporter:
             assert self._state
             row = ImportedNote(self._run.run, source, note.digest, path, "file", hash_lines(block))
             await self._state.change(partial(imports.save_note, note=row))
-            written = await self._writer.write_document(path, block, key=self._key(source), title="")
+            written = await self._writer.write_document(
+                path, block, key=self._key(source), title="", origin=self._origin
+            )
             if written.path != path:  # somebody was faster
                 await self._state.change(partial(imports.save_note, note=replace(row, path=written.path)))
                 path = written.path

@@ -9,7 +9,7 @@ from bot.messages import ChatId
 
 MAIL_TABLES = ("inbox", "outbox", "reminders", "pairing")
 """Moved at once: pending rows that no running turn looks at."""
-MULTI_ROW_TABLES = (*MAIL_TABLES, "conversations", "documents")
+MULTI_ROW_TABLES = (*MAIL_TABLES, "conversations", "documents", "changes")
 """Tables with any number of rows for a chat."""
 SINGLE_ROW_TABLES = ("chosen_models", "rooms", "known_chats", "forgetting", "told_no_model")
 """Tables with one row for a chat, or for a person in it; if both ids have one, the one of the new id is kept."""
@@ -95,7 +95,7 @@ def move_rows(db: apsw.Connection, old: ChatId, new: ChatId) -> None:
         "(SELECT person FROM forgetting WHERE chat = ? AND unfinished)",
         (str(new), str(old)),
     )
-    for table in ("conversations", "documents", *SINGLE_ROW_TABLES):
+    for table in ("conversations", "documents", "changes", *SINGLE_ROW_TABLES):
         db.execute(f"UPDATE OR IGNORE {table} SET chat = ? WHERE chat = ?", (str(new), str(old)))  # noqa: S608
     for table in ("documents", *SINGLE_ROW_TABLES):
         db.execute(f"DELETE FROM {table} WHERE chat = ?", (str(old),))  # noqa: S608
@@ -158,6 +158,10 @@ def _merge_conversations(db: apsw.Connection, old: str, new: str) -> None:
     )
     db.execute(
         "UPDATE inbox SET conversation = ?, heard = heard + ? WHERE conversation = ?", (first, shift, later)
+    )
+    db.execute(
+        "UPDATE changes SET conversation = ?, asked_at = asked_at + ? WHERE conversation = ?",
+        (first, shift, later),
     )
     db.execute("UPDATE endings SET conversation = ? WHERE conversation = ?", (first, later))
     db.execute("DELETE FROM conversations WHERE id = ?", (later,))

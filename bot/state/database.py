@@ -19,6 +19,7 @@ import apsw
 from bot.models.health import CallOutcome, Health
 from bot.state import (
     access,
+    changes,
     channels,
     chat_migration,
     conversations,
@@ -449,6 +450,7 @@ MIGRATIONS = (
     links.m022_links,
     speakers.m023_speakers,
     imports.m024_imports,
+    changes.m025_changes,
 )
 
 

@@ -38,6 +38,17 @@ def read_rooms_with_memory(db: apsw.Connection, people: Iterable[str]) -> frozen
     return frozenset(str(chat) for (chat,) in rows)
 
 
+def read_only_speaker(db: apsw.Connection, conversation: int, *, after: int, upto: int) -> str:
+    """Return who (`channel:id`) said everything in a part of a conversation; "" if several people did."""
+    rows = db.execute(
+        f"SELECT DISTINCT {SPEAKER} FROM entries "  # noqa: S608
+        "WHERE conversation = ? AND kind = 'user' AND seq > ? AND seq <= ?",
+        (conversation, after, upto),
+    )
+    people = [str(person or "") for (person,) in rows]
+    return people[0] if len(people) == 1 else ""
+
+
 def has_conversation(db: apsw.Connection, chat: str) -> bool:
     """Return whether anything was said in a chat."""
     return bool(db.execute("SELECT EXISTS (SELECT 1 FROM conversations WHERE chat = ?)", (chat,)).get)

@@ -32,7 +32,9 @@ def document_tools(document_saver: DocumentSaver) -> tuple[Tool, ...]:
         Use it only when they ask you to remember, keep or save a document. Tell them the path in the result.
         """
         try:
-            filed = await document_saver.save_document(document, chat=use.chat, key=use.key, title=title)
+            filed = await document_saver.save_document(
+                document, chat=use.chat, key=use.key, origin=use.origin, title=title
+            )
         except DocumentNotSaved as error:
             raise BadCall(str(error)) from error
         told = {"path": filed.path, "line_start": filed.line_start, "line_end": filed.line_end}

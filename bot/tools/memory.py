@@ -130,7 +130,7 @@ def memory_tools(
         Use it right away when the person asks you to remember something, or mentions a fact, decision, plan or
         preference that will matter later. Don't use it for small talk or for what is already in the notes.
         """
-        return _format_lines(await note_writer.write(content, key=use.key, target=target))
+        return _format_lines(await note_writer.write(content, key=use.key, target=target, origin=use.origin))
 
     @tool
     async def memory_edit(
@@ -145,7 +145,7 @@ def memory_tools(
         use: ToolUse,
     ) -> dict[str, Any]:
         """Correct or remove a passage of a note that is wrong or no longer true; read it first."""
-        return _format_lines(await note_writer.edit(path, old, new, key=use.key))
+        return _format_lines(await note_writer.edit(path, old, new, key=use.key, origin=use.origin))
 
     return memory_search, memory_get, memory_write, memory_edit
 

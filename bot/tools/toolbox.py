@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from bot.messages import ChatId, PersonId
 from bot.models.protocol import ToolCall, ToolResult, ToolSpec
 from bot.models.tool_calls import NotAnObject, parse_arguments
+from bot.state.changes import ChangeOrigin
 from bot.state.database import StateFault
 from memory.errors import MemoryFault
 from memory.surrogates import replace_surrogates
@@ -55,6 +56,20 @@ class ToolUse:
     """The conversation that the call is part of; None if it is part of none."""
     asked_at: int = 0
     """Seq of the first message that the turn answers."""
+    model: str = ""
+    """The model that made the call, as `provider/model`; "" if none did."""
+
+    @property
+    def origin(self) -> ChangeOrigin:
+        """What changes of notes are recorded with."""
+        return ChangeOrigin(
+            "tool",
+            person=str(self.person),
+            chat=str(self.chat),
+            conversation=self.conversation or 0,
+            asked_at=self.asked_at,
+            model=self.model,
+        )
 
 
 @dataclass(frozen=True, slots=True)

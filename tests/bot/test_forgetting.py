@@ -49,6 +49,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.embedding_server import KEY, EmbeddingServer
 from tests.fakes.services import services
 from tests.fakes.turns import HERE, NOW, OWNER, message
+from tests.origins import TOOL_CALL
 
 SECRET = "xylophagous"
 """A word that stands nowhere by chance."""
@@ -469,7 +470,9 @@ async def test_an_index_in_use_is_told_and_the_notes_are_clean(house: House) -> 
 async def test_a_journal_goes_on_after_its_open_write_was_forgotten(house: House) -> None:
     await fill_state(house.state)
     await house.forget(SECRET)
-    written = await OnceWriter(house.memory, house.state).append("b.md", "- tea", key="k", title="T")
+    written = await OnceWriter(house.memory, house.state).append(
+        "b.md", "- tea", key="k", title="T", origin=TOOL_CALL
+    )
     assert house.note(written.path).read_text() == "# T\n\n- tea\n"
 
 
@@ -679,6 +682,7 @@ KNOWN_COLUMNS = {
     "inbox": {"message", "state", "owner", "shown"},
     "outbox": {"key", "owner", "shown", "choices"},
     "effects": {"key", "result"},
+    "changes": {"effect", "above", "made_by", "person", "model"},
     "documents": {"sender"},
     "imports": {"format", "state"},
     "imported_conversations": {"format", "external_id"},

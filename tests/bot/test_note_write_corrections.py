@@ -11,6 +11,7 @@ from bot.note_writes import CorrectedLines, OnceWriter, RestorePlan
 from memory.errors import EditRefused, MemoryFault, NoteMissing, NothingToWrite, PathRefused
 from memory.trash import list_trash, save_removed
 from tests.bot.test_note_writes import Machine, PowerCut, dying, note, opened
+from tests.origins import TOOL_CALL
 
 BEFORE = "# Täglich\n\n- first\n- the blue folder\n- the blue folder\n- tea\n"
 
@@ -42,11 +43,11 @@ async def back(note_writer: OnceWriter, number: int = 1) -> RestorePlan:
 async def test_one_of_two_equal_lines_is_corrected_and_the_old_one_kept(tmp_path: Path) -> None:
     path = lay(tmp_path)
     async with opened(tmp_path) as journal:
-        done = await journal.correct("n.md", 5, "the red folder", key="c")
+        done = await journal.correct("n.md", 5, "the red folder", key="c", origin=TOOL_CALL)
         assert (done.written.path, done.written.line_start, done.written.line_end) == ("n.md", 5, 5)
         assert done.correction
         assert (done.correction.old, done.correction.new) == ("- the blue folder", "- the red folder")
-        again = await journal.correct("n.md", 5, "the red folder", key="c")
+        again = await journal.correct("n.md", 5, "the red folder", key="c", origin=TOOL_CALL)
         assert again == CorrectedLines(done.written, None)
     assert path.read_text() == "# Täglich\n\n- first\n- the blue folder\n- the red folder\n- tea\n"
     assert trash(tmp_path) == ["- the blue folder\n"]
@@ -72,9 +73,9 @@ async def test_what_cannot_be_corrected_is_refused_and_may_be_tried_again(
     lay(tmp_path)
     async with opened(tmp_path) as journal:
         with pytest.raises(error):
-            await journal.correct(path, line, text, key="c")
+            await journal.correct(path, line, text, key="c", origin=TOOL_CALL)
         assert note(tmp_path, "n.md") == BEFORE
-        await journal.correct("n.md", 3, "second", key="c")
+        await journal.correct("n.md", 3, "second", key="c", origin=TOOL_CALL)
     assert trash(tmp_path) == ["- first\n"]
 
 
@@ -87,11 +88,14 @@ async def test_a_correction_that_a_crash_cut_off_is_done_once(
     path = lay(tmp_path)
     async with opened(tmp_path) as journal:
         with dying(Machine(left)), suppress(PowerCut):
-            await journal.correct("n.md", 4, "the red folder", key="c")
+            await journal.correct("n.md", 4, "the red folder", key="c", origin=TOOL_CALL)
         if meanwhile:
             path.write_text(path.read_text().replace("- tea", "- much tea"))
-        again = await journal.correct("n.md", 4, "the red folder", key="c")
-        assert again.written == (await journal.correct("n.md", 4, "the red folder", key="c")).written
+        again = await journal.correct("n.md", 4, "the red folder", key="c", origin=TOOL_CALL)
+        assert (
+            again.written
+            == (await journal.correct("n.md", 4, "the red folder", key="c", origin=TOOL_CALL)).written
+        )
     expected = BEFORE.replace("- the blue folder", "- the red folder", 1)
     assert path.read_text() == (expected.replace("- tea", "- much tea") if meanwhile else expected)
     assert (again.written.line_start, again.written.line_end) == (4, 4)
@@ -102,19 +106,19 @@ async def test_a_line_that_has_changed_since_the_crash_is_left_alone(tmp_path: P
     path = lay(tmp_path)
     async with opened(tmp_path) as journal:
         with dying(Machine(0, at="rename")), pytest.raises(PowerCut):
-            await journal.correct("n.md", 6, "coffee", key="c")
+            await journal.correct("n.md", 6, "coffee", key="c", origin=TOOL_CALL)
         changed = BEFORE.replace("- tea", "- green tea")
         path.write_text(changed)
         with pytest.raises(EditRefused, match="has changed in the meantime"):
-            await journal.correct("n.md", 6, "coffee", key="c")
+            await journal.correct("n.md", 6, "coffee", key="c", origin=TOOL_CALL)
     assert path.read_text() == changed
 
 
 async def test_a_removed_line_comes_back_where_it_stood(tmp_path: Path) -> None:
     path = lay(tmp_path)
     async with opened(tmp_path) as journal:
-        await journal.edit("n.md", "- first\n", "", key="e")
-        written = (await journal.restore(lambda: back(journal), key="r")).written
+        await journal.edit("n.md", "- first\n", "", key="e", origin=TOOL_CALL)
+        written = (await journal.restore(lambda: back(journal), key="r", origin=TOOL_CALL)).written
         assert (written.path, written.line_start, written.line_end) == ("n.md", 3, 3)
     assert path.read_text() == BEFORE
     assert trash(tmp_path) == []
@@ -123,9 +127,9 @@ async def test_a_removed_line_comes_back_where_it_stood(tmp_path: Path) -> None:
 async def test_a_line_comes_back_below_what_was_above_it_though_the_note_has_grown(tmp_path: Path) -> None:
     path = lay(tmp_path)
     async with opened(tmp_path) as journal:
-        await journal.edit("n.md", "- tea\n", "", key="e")
+        await journal.edit("n.md", "- tea\n", "", key="e", origin=TOOL_CALL)
         path.write_text(path.read_text().replace("# Täglich\n", "# Täglich\n\n## New\n\n- much\n"))
-        await journal.restore(lambda: back(journal), key="r")
+        await journal.restore(lambda: back(journal), key="r", origin=TOOL_CALL)
     assert path.read_text() == BEFORE.replace("# Täglich\n", "# Täglich\n\n## New\n\n- much\n")
 
 
@@ -134,9 +138,9 @@ async def test_a_corrected_line_comes_back_in_place_of_the_new_one(tmp_path: Pat
     path = lay(tmp_path)
     grown = ("# Täglich\n", "# Täglich\n\n## New\n\n- the red folder\n")
     async with opened(tmp_path) as journal:
-        await journal.correct("n.md", 5, "the red folder", key="c")
+        await journal.correct("n.md", 5, "the red folder", key="c", origin=TOOL_CALL)
         path.write_text(path.read_text().replace(*grown))
-        done = await journal.restore(lambda: back(journal), key="r")
+        done = await journal.restore(lambda: back(journal), key="r", origin=TOOL_CALL)
         assert done.correction
         assert (done.written.line_start, done.written.line_end, done.correction.old) == (
             9,
@@ -145,7 +149,7 @@ async def test_a_corrected_line_comes_back_in_place_of_the_new_one(tmp_path: Pat
         )
         assert path.read_text() == BEFORE.replace(*grown)
         assert trash(tmp_path) == ["- the red folder\n"]
-        await journal.restore(lambda: back(journal), key="again")
+        await journal.restore(lambda: back(journal), key="again", origin=TOOL_CALL)
         assert trash(tmp_path) == ["- the blue folder\n"]
     assert path.read_text() == (
         "# Täglich\n\n## New\n\n- the red folder\n\n- first\n- the blue folder\n- the red folder\n- tea\n"
@@ -155,12 +159,12 @@ async def test_a_corrected_line_comes_back_in_place_of_the_new_one(tmp_path: Pat
 async def test_a_line_that_was_corrected_twice_comes_back_in_place_of_the_last_one(tmp_path: Path) -> None:
     path = lay(tmp_path)
     async with opened(tmp_path) as journal:
-        await journal.correct("n.md", 6, "coffee", key="c")
-        await journal.correct("n.md", 6, "water", key="d")
-        await journal.restore(lambda: back(journal, 2), key="r")
+        await journal.correct("n.md", 6, "coffee", key="c", origin=TOOL_CALL)
+        await journal.correct("n.md", 6, "water", key="d", origin=TOOL_CALL)
+        await journal.restore(lambda: back(journal, 2), key="r", origin=TOOL_CALL)
         assert path.read_text() == BEFORE
         assert trash(tmp_path) == ["- water\n", "- coffee\n"]
-        await journal.restore(lambda: back(journal, 2), key="s")
+        await journal.restore(lambda: back(journal, 2), key="s", origin=TOOL_CALL)
     assert path.read_text() == BEFORE.replace("tea", "coffee")
     assert trash(tmp_path) == ["- tea\n", "- water\n"]
 
@@ -174,8 +178,10 @@ async def test_several_lines_that_an_edit_replaced_come_back_whole(
     path = lay(tmp_path, "")
     path.write_bytes(text.encode())
     async with opened(tmp_path) as journal:
-        await journal.edit("n.md", "folder\n- tea", "folder, the green folder\n- water\n- coffee", key="e")
-        await journal.restore(lambda: back(journal), key="r")
+        await journal.edit(
+            "n.md", "folder\n- tea", "folder, the green folder\n- water\n- coffee", key="e", origin=TOOL_CALL
+        )
+        await journal.restore(lambda: back(journal), key="r", origin=TOOL_CALL)
     assert path.read_bytes().decode().splitlines() == BEFORE.splitlines()
     assert [each.splitlines() for each in trash(tmp_path)] == [
         ["- the blue folder, the green folder", "- water", "- coffee"]
@@ -185,9 +191,9 @@ async def test_several_lines_that_an_edit_replaced_come_back_whole(
 async def test_where_the_new_line_is_gone_the_old_one_is_added(tmp_path: Path) -> None:
     path = lay(tmp_path)
     async with opened(tmp_path) as journal:
-        await journal.correct("n.md", 6, "coffee", key="c")
+        await journal.correct("n.md", 6, "coffee", key="c", origin=TOOL_CALL)
         path.write_text(path.read_text().replace("- coffee", "- cocoa"))
-        done = await journal.restore(lambda: back(journal), key="r")
+        done = await journal.restore(lambda: back(journal), key="r", origin=TOOL_CALL)
         assert done.correction is None
     assert path.read_text() == BEFORE + "- cocoa\n"
 
@@ -195,28 +201,28 @@ async def test_where_the_new_line_is_gone_the_old_one_is_added(tmp_path: Path) -
 async def test_a_line_that_stands_there_again_is_not_doubled(tmp_path: Path) -> None:
     path = lay(tmp_path)
     async with opened(tmp_path) as journal:
-        await journal.correct("n.md", 6, "coffee", key="c")
+        await journal.correct("n.md", 6, "coffee", key="c", origin=TOOL_CALL)
         path.write_text(BEFORE)
         with pytest.raises(EditRefused, match=r"n\.md:6 already says that again"):
-            await journal.restore(lambda: back(journal), key="r")
+            await journal.restore(lambda: back(journal), key="r", origin=TOOL_CALL)
     assert path.read_text() == BEFORE
 
 
 async def test_a_line_whose_surroundings_are_gone_comes_back_at_the_end(tmp_path: Path) -> None:
     path = lay(tmp_path)
     async with opened(tmp_path) as journal:
-        await journal.correct("n.md", 4, "the red folder", key="c")
+        await journal.correct("n.md", 4, "the red folder", key="c", origin=TOOL_CALL)
         path.write_text("# Anew\n\nText.\n")
-        await journal.restore(lambda: back(journal), key="r")
+        await journal.restore(lambda: back(journal), key="r", origin=TOOL_CALL)
         assert path.read_text() == "# Anew\n\nText.\n\n- the blue folder\n"
 
 
 async def test_a_line_comes_back_into_a_new_note_where_the_old_one_is_gone(tmp_path: Path) -> None:
     path = lay(tmp_path, name="trips/oslo.md")
     async with opened(tmp_path) as journal:
-        await journal.edit("trips/oslo.md", "- tea\n", "", key="e")
+        await journal.edit("trips/oslo.md", "- tea\n", "", key="e", origin=TOOL_CALL)
         path.unlink()
-        await journal.restore(lambda: back(journal), key="r")
+        await journal.restore(lambda: back(journal), key="r", origin=TOOL_CALL)
     assert path.read_text() == "# oslo\n\n- tea\n"
 
 
@@ -225,8 +231,8 @@ async def test_a_whole_note_comes_back_under_its_name_and_never_over_another(tmp
     async with opened(tmp_path) as journal:
         save_removed(folder, note="trips/oslo.md", removed=b"# Oslo\n\nBoats.\n")
         save_removed(folder, note="trips/oslo.md", removed=b"# Oslo\n\nShips.\n")
-        first = await journal.restore(lambda: back(journal, 2), key="one")
-        second = await journal.restore(lambda: back(journal, 1), key="two")
+        first = await journal.restore(lambda: back(journal, 2), key="one", origin=TOOL_CALL)
+        second = await journal.restore(lambda: back(journal, 1), key="two", origin=TOOL_CALL)
     assert (first.written.path, second.written.path) == ("trips/oslo.md", "trips/oslo-2.md")
     assert note(tmp_path, "trips/oslo.md") == "# Oslo\n\nBoats.\n"
     assert note(tmp_path, "trips/oslo-2.md") == "# Oslo\n\nShips.\n"
@@ -237,13 +243,13 @@ async def test_a_whole_note_comes_back_under_its_name_and_never_over_another(tmp
 async def test_a_correction_whose_undoing_a_crash_cut_off_is_undone_once(tmp_path: Path, left: int) -> None:
     path = lay(tmp_path)
     async with opened(tmp_path) as journal:
-        await journal.correct("n.md", 4, "the red folder", key="c")
+        await journal.correct("n.md", 4, "the red folder", key="c", origin=TOOL_CALL)
         memory = journal._memory
         [old] = await memory.removed()
         with dying(Machine(left)), suppress(PowerCut):
-            await journal.restore(lambda: _plan_restore(old, memory), key="r")
-        await journal.correct("n.md", 3, "second", key="later")
-        again = await journal.restore(lambda: _plan_restore(old, memory), key="r")
+            await journal.restore(lambda: _plan_restore(old, memory), key="r", origin=TOOL_CALL)
+        await journal.correct("n.md", 3, "second", key="later", origin=TOOL_CALL)
+        again = await journal.restore(lambda: _plan_restore(old, memory), key="r", origin=TOOL_CALL)
         assert again.written.line_start == 4
     assert path.read_text() == BEFORE.replace("first", "second")
     assert set(trash(tmp_path)) - {""} == {"- first\n", "- the red folder\n"}  # one may be torn
@@ -255,15 +261,15 @@ async def test_what_a_crash_cut_off_comes_back_once(tmp_path: Path, left: int, w
     """Though something else is the newest in the trash by the second try."""
     path = lay(tmp_path)
     async with opened(tmp_path) as journal:
-        await journal.edit("n.md", "- tea\n", "", key="e")
+        await journal.edit("n.md", "- tea\n", "", key="e", origin=TOOL_CALL)
         removed = path.read_text()
         if whole:
             save_removed(tmp_path / ".commonplace" / "trash", note="other.md", removed=b"# Other\n\ntea\n")
         first: CorrectedLines | None = None
         with dying(Machine(left)), suppress(PowerCut):
-            first = await journal.restore(lambda: back(journal), key="r")
-        await journal.edit("n.md", "- first", "- second", key="later")
-        again = await journal.restore(lambda: back(journal), key="r")
+            first = await journal.restore(lambda: back(journal), key="r", origin=TOOL_CALL)
+        await journal.edit("n.md", "- first", "- second", key="later", origin=TOOL_CALL)
+        again = await journal.restore(lambda: back(journal), key="r", origin=TOOL_CALL)
         assert first in (None, again)
     if whole:
         assert note(tmp_path, "other.md") == "# Other\n\ntea\n"

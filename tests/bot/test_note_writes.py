@@ -32,6 +32,7 @@ from memory.settings import MemorySettings
 from memory.write_result import WriteResult
 from tests.fakes.fresh_state import copy_fresh_state
 from tests.fakes.turns import message
+from tests.origins import TOOL_CALL
 
 MORNING = datetime(2026, 11, 21, 9, tzinfo=UTC)
 DAY = "2026-11-21.md"
@@ -95,7 +96,7 @@ async def dies(note_writer: OnceWriter, machine: Machine, *, key: str = "k", tex
     """Write on a machine that dies; tell whether it did."""
     with dying(machine):
         try:
-            await note_writer.write(text, key=key)
+            await note_writer.write(text, key=key, origin=TOOL_CALL)
         except PowerCut:
             return True
     return False
@@ -107,20 +108,20 @@ def note(base: Path, path: str = DAY) -> str:
 
 async def test_a_second_try_tells_where_the_first_one_wrote(tmp_path: Path) -> None:
     async with opened(tmp_path) as journal:
-        first = await journal.write("milk", key="k")
-        await journal.write("eggs", key="other")
-        assert await journal.write("milk", key="k") == first == WriteResult(DAY, 3, 3, 14)
-        assert await journal.write("milk", key="third") == WriteResult(DAY, 5, 5, 28)
+        first = await journal.write("milk", key="k", origin=TOOL_CALL)
+        await journal.write("eggs", key="other", origin=TOOL_CALL)
+        assert await journal.write("milk", key="k", origin=TOOL_CALL) == first == WriteResult(DAY, 3, 3, 14)
+        assert await journal.write("milk", key="third", origin=TOOL_CALL) == WriteResult(DAY, 5, 5, 28)
     async with opened(tmp_path) as journal:
-        assert await journal.write("milk", key="k") == first
+        assert await journal.write("milk", key="k", origin=TOOL_CALL) == first
     assert note(tmp_path) == "# 2026-11-21\n\n- milk\n- eggs\n- milk\n"
 
 
 async def test_equal_keys_that_say_different_things_are_two_writes(tmp_path: Path) -> None:
     async with opened(tmp_path) as journal:
-        await journal.write("milk", key="k")
-        await journal.write("eggs", key="k")
-        await journal.write("eggs", key="k", target="core")
+        await journal.write("milk", key="k", origin=TOOL_CALL)
+        await journal.write("eggs", key="k", origin=TOOL_CALL)
+        await journal.write("eggs", key="k", target="core", origin=TOOL_CALL)
     assert note(tmp_path) == "# 2026-11-21\n\n- milk\n- eggs\n"
     assert note(tmp_path, "MEMORY.md") == "# Memory\n\n- eggs\n"
 
@@ -130,8 +131,8 @@ async def test_the_day_is_that_of_the_first_try(tmp_path: Path) -> None:
     async with opened(tmp_path, now=lambda: clock[0]) as journal:
         assert await dies(journal, Machine(0))
         clock[0] = datetime(2026, 11, 22, tzinfo=UTC)
-        assert (await journal.write("milk", key="k")).path == DAY
-        await journal.write("eggs", key="next")
+        assert (await journal.write("milk", key="k", origin=TOOL_CALL)).path == DAY
+        await journal.write("eggs", key="next", origin=TOOL_CALL)
     assert note(tmp_path) == "# 2026-11-21\n\n- milk\n"
     assert note(tmp_path, "2026-11-22.md") == "# 2026-11-22\n\n- eggs\n"
 
@@ -167,8 +168,8 @@ async def test_a_write_that_a_crash_cut_off_is_completed_by_the_next_try(
         async with opened(base) as journal:
             machine = Machine(0, how, at=name) if name == "write" else Machine(int(how), at=name)
             deaths += await dies(journal, machine, text=text)
-            written = await journal.write(text, key="k")
-            assert written == await journal.write(text, key="k")
+            written = await journal.write(text, key="k", origin=TOOL_CALL)
+            assert written == await journal.write(text, key="k", origin=TOOL_CALL)
         whole = whole or path.read_bytes()
         assert path.read_bytes() == whole
     assert deaths > len(moments) - 3
@@ -176,30 +177,30 @@ async def test_a_write_that_a_crash_cut_off_is_completed_by_the_next_try(
 
 async def test_a_write_that_was_cut_off_is_completed_by_whoever_writes_next(tmp_path: Path) -> None:
     async with opened(tmp_path) as journal:
-        await journal.write("bread", key="a")
+        await journal.write("bread", key="a", origin=TOOL_CALL)
         assert await dies(journal, Machine(0, 0.5, at="write"), text="milk and eggs")
         assert not note(tmp_path).endswith("\n")
-        await journal.write("tea", key="b")
+        await journal.write("tea", key="b", origin=TOOL_CALL)
         assert note(tmp_path) == "# 2026-11-21\n\n- bread\n- milk and eggs\n- tea\n"
-        assert await journal.write("milk and eggs", key="k") == WriteResult(DAY, 4, 4, 22)
+        assert await journal.write("milk and eggs", key="k", origin=TOOL_CALL) == WriteResult(DAY, 4, 4, 22)
 
 
 async def test_a_torn_line_is_completed_where_the_note_has_changed_above_it(tmp_path: Path) -> None:
     async with opened(tmp_path) as journal:
-        await journal.write("bread", key="a")
+        await journal.write("bread", key="a", origin=TOOL_CALL)
         assert await dies(journal, Machine(0, 0.5, at="write"), text="milk and eggs")
         path = tmp_path / "memory" / DAY
         path.write_text(note(tmp_path).replace("- bread", "- brown bread and butter"))
-        await journal.write("milk and eggs", key="k")
+        await journal.write("milk and eggs", key="k", origin=TOOL_CALL)
     assert note(tmp_path) == "# 2026-11-21\n\n- brown bread and butter\n- milk and eggs\n"
 
 
 async def test_equal_lines_under_two_keys_are_not_taken_for_each_other(tmp_path: Path) -> None:
     async with opened(tmp_path) as journal:
         assert await dies(journal, Machine(0), key="first")  # nothing was written
-        await journal.write("milk", key="second")
-        await journal.write("milk\n- eggs", key="third")
-        await journal.write("milk", key="first")
+        await journal.write("milk", key="second", origin=TOOL_CALL)
+        await journal.write("milk\n- eggs", key="third", origin=TOOL_CALL)
+        await journal.write("milk", key="first", origin=TOOL_CALL)
     assert note(tmp_path).count("- milk\n") == 3
     assert note(tmp_path).count("- eggs\n") == 1
 
@@ -207,13 +208,15 @@ async def test_equal_lines_under_two_keys_are_not_taken_for_each_other(tmp_path:
 async def test_a_section_is_set_off_by_a_blank_line_and_done_once(tmp_path: Path) -> None:
     section = "## 14:05 kitchen\n\n- milk\n- eggs\n"
     async with opened(tmp_path) as journal:
-        await journal.write("tea", key="a")
-        first = await journal.append(DAY, section, key="flush-1", title="2026-11-21")
-        assert await journal.append(DAY, section, key="flush-1", title="2026-11-21") == first
+        await journal.write("tea", key="a", origin=TOOL_CALL)
+        first = await journal.append(DAY, section, key="flush-1", title="2026-11-21", origin=TOOL_CALL)
+        assert (
+            await journal.append(DAY, section, key="flush-1", title="2026-11-21", origin=TOOL_CALL) == first
+        )
         assert first == WriteResult(DAY, 5, 8, 21)
-        await journal.write("coffee", key="b")
-        await journal.write("cake", key="c")
-        new = await journal.append("kitchen.md", "text", key="flush-2", title="Kitchen")
+        await journal.write("coffee", key="b", origin=TOOL_CALL)
+        await journal.write("cake", key="c", origin=TOOL_CALL)
+        new = await journal.append("kitchen.md", "text", key="flush-2", title="Kitchen", origin=TOOL_CALL)
     assert re.fullmatch(
         r"# 2026-11-21\n\n- tea\n\n## 14:05 kitchen\n\n- milk\n- eggs\n\n## \d\d:\d\d\n\n- coffee\n- cake\n",
         note(tmp_path),
@@ -229,10 +232,10 @@ async def files(
 ) -> WriteResult | None:
     """File a text; None where the machine died over it."""
     if machine is None:
-        return await note_writer.write_document(REPORT, text, key=key, title="Report")
+        return await note_writer.write_document(REPORT, text, key=key, title="Report", origin=TOOL_CALL)
     with dying(machine):
         try:
-            return await note_writer.write_document(REPORT, text, key=key, title="Report")
+            return await note_writer.write_document(REPORT, text, key=key, title="Report", origin=TOOL_CALL)
         except PowerCut:
             return None
 
@@ -306,21 +309,21 @@ async def test_tries_of_one_key_at_the_same_time_file_one_note(tmp_path: Path) -
 async def test_what_is_refused_may_be_tried_again(tmp_path: Path) -> None:
     async with opened(tmp_path) as journal:
         with pytest.raises(NothingToWrite):
-            await journal.write(" ", key="k")
+            await journal.write(" ", key="k", origin=TOOL_CALL)
         with pytest.raises(NothingToWrite):
-            await journal.append(DAY, "\n", key="k", title="T")
-        await journal.write("milk", key="a")
+            await journal.append(DAY, "\n", key="k", title="T", origin=TOOL_CALL)
+        await journal.write("milk", key="a", origin=TOOL_CALL)
         with pytest.raises(EditRefused):
-            await journal.edit(DAY, "eggs", "tea", key="e")
+            await journal.edit(DAY, "eggs", "tea", key="e", origin=TOOL_CALL)
         with pytest.raises(EditRefused):
-            await journal.edit(DAY, " ", "tea", key="e")
-        await journal.write("eggs", key="b")
-        await journal.edit(DAY, "eggs", "tea", key="e")
+            await journal.edit(DAY, " ", "tea", key="e", origin=TOOL_CALL)
+        await journal.write("eggs", key="b", origin=TOOL_CALL)
+        await journal.edit(DAY, "eggs", "tea", key="e", origin=TOOL_CALL)
         (tmp_path / "memory" / "folder.md").mkdir()
         with pytest.raises(NoteUnwritable):
-            await journal.append("folder.md", "x", key="f", title="T")
+            await journal.append("folder.md", "x", key="f", title="T", origin=TOOL_CALL)
         (tmp_path / "memory" / "folder.md").rmdir()
-        await journal.append("folder.md", "x", key="f", title="T")
+        await journal.append("folder.md", "x", key="f", title="T", origin=TOOL_CALL)
     assert note(tmp_path) == "# 2026-11-21\n\n- milk\n- tea\n"
     assert note(tmp_path, "folder.md") == "# T\n\nx\n"
 
@@ -358,13 +361,13 @@ async def test_an_edit_that_a_crash_cut_off_is_done_once(
     async with opened(tmp_path) as journal:
         with dying(machine):
             try:
-                first = await journal.edit("n.md", old, new, key="e")
+                first = await journal.edit("n.md", old, new, key="e", origin=TOOL_CALL)
             except PowerCut:
                 first = None
         if meanwhile:
             path.write_text(path.read_text().replace("- first", "- the very first"))
-        again = await journal.edit("n.md", old, new, key="e")
-        assert again == await journal.edit("n.md", old, new, key="e")
+        again = await journal.edit("n.md", old, new, key="e", origin=TOOL_CALL)
+        assert again == await journal.edit("n.md", old, new, key="e", origin=TOOL_CALL)
         assert first in (None, again)
     expected = before.replace(old, new).replace("- first", "- the very first" if meanwhile else "- first")
     assert path.read_text() == expected
@@ -375,19 +378,23 @@ async def test_an_edit_that_a_crash_cut_off_is_done_once(
 
 async def test_an_edit_whose_passage_was_changed_by_hand_meanwhile_is_refused(tmp_path: Path) -> None:
     async with opened(tmp_path) as journal:
-        await journal.write("milk", key="a")
+        await journal.write("milk", key="a", origin=TOOL_CALL)
         with dying(Machine(0)), pytest.raises(PowerCut):
-            await journal.edit(DAY, "milk", "eggs", key="e")
+            await journal.edit(DAY, "milk", "eggs", key="e", origin=TOOL_CALL)
         (tmp_path / "memory" / DAY).write_text("- bread\n")
         with pytest.raises(EditRefused):
-            await journal.edit(DAY, "milk", "eggs", key="e")
+            await journal.edit(DAY, "milk", "eggs", key="e", origin=TOOL_CALL)
     assert note(tmp_path) == "- bread\n"
 
 
 async def test_tries_of_one_key_at_the_same_time_write_once(tmp_path: Path) -> None:
     async with opened(tmp_path) as one, opened(tmp_path) as other:
         places = await asyncio.gather(
-            *(journal.write(f"line {n}", key=f"k{n}") for n in range(10) for journal in (one, other, one))
+            *(
+                journal.write(f"line {n}", key=f"k{n}", origin=TOOL_CALL)
+                for n in range(10)
+                for journal in (one, other, one)
+            )
         )
     assert [places[at] for at in range(0, 30, 3)] == [places[at + 1] for at in range(0, 30, 3)]
     lines = note(tmp_path).splitlines()[2:]
@@ -396,21 +403,21 @@ async def test_tries_of_one_key_at_the_same_time_write_once(tmp_path: Path) -> N
 
 async def test_a_cancelled_write_comes_to_its_end_first(tmp_path: Path) -> None:
     async with opened(tmp_path) as journal:
-        writing = asyncio.create_task(journal.write("milk", key="k"))
+        writing = asyncio.create_task(journal.write("milk", key="k", origin=TOOL_CALL))
         while not (tmp_path / "memory" / DAY).exists():  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0)
         writing.cancel()
         with pytest.raises(asyncio.CancelledError):
             await writing
         assert note(tmp_path).endswith("- milk\n")
-        assert (await journal.write("milk", key="k")).line_start == 3
+        assert (await journal.write("milk", key="k", origin=TOOL_CALL)).line_start == 3
     assert note(tmp_path).count("milk") == 1
 
 
 async def test_what_was_written_does_not_stay_in_the_journal(tmp_path: Path) -> None:
     async with opened(tmp_path) as journal:
-        await journal.write("a secret word", key="k")
-        await journal.edit(DAY, "secret", "hidden", key="e")
+        await journal.write("a secret word", key="k", origin=TOOL_CALL)
+        await journal.edit(DAY, "secret", "hidden", key="e", origin=TOOL_CALL)
     async with State(tmp_path / ".commonplace" / "state.db") as state:
         rows = await state.read(lambda db: list(db.execute("SELECT key, intent, result FROM effects")))
     assert len(rows) == 2
@@ -419,20 +426,20 @@ async def test_what_was_written_does_not_stay_in_the_journal(tmp_path: Path) -> 
 
 async def test_keys_of_long_ago_are_forgotten(tmp_path: Path) -> None:
     async with opened(tmp_path) as journal, State(tmp_path / ".commonplace" / "state.db") as state:
-        await journal.write("milk", key="k")
+        await journal.write("milk", key="k", origin=TOOL_CALL)
         await clean_up(state, datetime.now(UTC))
-        assert (await journal.write("milk", key="k")).line_start == 3
+        assert (await journal.write("milk", key="k", origin=TOOL_CALL)).line_start == 3
         await clean_up(state, datetime(2999, 1, 1, tzinfo=UTC))
-        assert (await journal.write("milk", key="k")).line_start == 4
+        assert (await journal.write("milk", key="k", origin=TOOL_CALL)).line_start == 4
 
 
 async def test_keys_are_known_as_long_as_a_turn_may_be_resumed(tmp_path: Path) -> None:
     async with opened(tmp_path) as journal, State(tmp_path / ".commonplace" / "state.db") as state:
         waits = message("note milk", chat="telegram:1")
         await state.change(lambda db: inbox.add(db, waits, owner="", at=state.at()))
-        await journal.write("milk", key="k")
+        await journal.write("milk", key="k", origin=TOOL_CALL)
         await clean_up(state, datetime(2999, 1, 1, tzinfo=UTC))
-        assert (await journal.write("milk", key="k")).line_start == 3
+        assert (await journal.write("milk", key="k", origin=TOOL_CALL)).line_start == 3
         await state.change(lambda db: inbox.mark_delivered(db, 1))
         await clean_up(state, datetime(2999, 1, 1, tzinfo=UTC))
         assert await state.read(lambda db: db.execute("SELECT count(*) FROM effects").get) == 0
@@ -456,13 +463,13 @@ async def test_what_was_written_is_told_also_where_that_cannot_be_journalled(
 
         monkeypatch.setattr(os, "fsync", locks)
         try:
-            assert (await journal.write("milk", key="k")).line_start == 3
+            assert (await journal.write("milk", key="k", origin=TOOL_CALL)).line_start == 3
         finally:
             monkeypatch.undo()
             locker.close()
         assert "was written, but state.db could not be updated yet" in caplog.text
-        assert (await journal.write("milk", key="k")).line_start == 3
-        assert (await journal.write("milk", key="another")).line_start == 4
+        assert (await journal.write("milk", key="k", origin=TOOL_CALL)).line_start == 3
+        assert (await journal.write("milk", key="another", origin=TOOL_CALL)).line_start == 4
     assert note(tmp_path).count("milk") == 2
 
 
@@ -471,7 +478,7 @@ async def test_without_a_journal_nothing_is_written(tmp_path: Path) -> None:
         async with State(tmp_path / ".commonplace" / "state.db") as state:
             await state.change(lambda db: db.execute("DROP TABLE effects"))
         with pytest.raises(Exception, match="effects"):
-            await journal.write("milk", key="k")
+            await journal.write("milk", key="k", origin=TOOL_CALL)
     assert not (tmp_path / "memory").exists()
 
 
@@ -536,13 +543,13 @@ async def play(base: Path, steps: list[Step]) -> None:
                 new = f"state {edits}"
 
                 async def edit(old: str = old, new: str = new, number: int = number) -> None:
-                    await journal.edit(DAY, old, new, key=f"k{number}")
+                    await journal.edit(DAY, old, new, key=f"k{number}", origin=TOOL_CALL)
 
                 work = edit
             else:
 
                 async def write(text: str = step.text, number: int = number) -> None:
-                    await journal.write(text, key=f"k{number}")
+                    await journal.write(text, key=f"k{number}", origin=TOOL_CALL)
 
                 work = write
             machine = Machine(step.left, step.part)

@@ -25,6 +25,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from tests.fakes.memory_tasks import run_memory_tasks
+from tests.origins import TOOL_CALL
 
 if TYPE_CHECKING:
     from tests.fakes.lease_history import Disturbance, Span
@@ -132,11 +133,13 @@ class WriterInstance:
         number, own = self.number, token(self.name, self.number)
         match number % CYCLE:
             case 4:
-                await self.journal.write(f"room {own} has a lamp", key=own, target="core")
+                await self.journal.write(f"room {own} has a lamp", key=own, target="core", origin=TOOL_CALL)
             case 5:
                 edited = token(self.name, number - 3)
                 old, new = f"parcel {edited} is on the shelf", f"parcel {edited} was fetched"
-                await self.journal.edit(f"{log_name(number):%Y-%m-%d}.md", old, new, key=own)
+                await self.journal.edit(
+                    f"{log_name(number):%Y-%m-%d}.md", old, new, key=own, origin=TOOL_CALL
+                )
             case 6:
                 if number >= CYCLE:
                     await self._look_for(token(self.name, number - 6), "own")
@@ -144,7 +147,7 @@ class WriterInstance:
                 if other := await asyncio.to_thread(self._line_of_another):
                     await self._look_for(other, "other")
             case _:
-                await self.journal.write(f"parcel {own} is on the shelf", key=own)
+                await self.journal.write(f"parcel {own} is on the shelf", key=own, origin=TOOL_CALL)
 
     async def _look_for(self, wanted: str, whose: str) -> None:
         began = time.monotonic()

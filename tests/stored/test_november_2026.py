@@ -22,6 +22,7 @@ from tests.fakes.harness import Harness, open_harness
 from tests.fakes.postgres_server import NEEDS, PostgresServer, find_programs
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.turns import NOW, message
+from tests.origins import TOOL_CALL
 from tests.stored.write_workspace import DIMENSIONS
 
 STORED = Path(__file__).parent / "november_2026"
@@ -172,11 +173,13 @@ async def test_channels_know_what_they_noted(house: Harness) -> None:
 
 async def test_open_writes_are_settled_by_the_next_one(house: Harness, workspace: Path) -> None:
     journal = OnceWriter(house.memory, house.state)
-    await journal.append("2026-11-20.md", "- A later line.", key="later", title="2026-11-20")
+    await journal.append(
+        "2026-11-20.md", "- A later line.", key="later", title="2026-11-20", origin=TOOL_CALL
+    )
     assert note(workspace, "2026-11-20.md") == (
         "# 2026-11-20\n\n- Written, not noted.\n- A line that was torn in the middle.\n- A later line.\n"
     )
-    await journal.edit("trips/oslo.md", "room 405", "room 406", key="another edit")
+    await journal.edit("trips/oslo.md", "room 405", "room 406", key="another edit", origin=TOOL_CALL)
     query = "SELECT key FROM effects WHERE result IS NULL"
     open_still = {key for (key,) in await house.state.read(lambda db: db.execute(query).fetchall())}
     assert open_still == {"not-done"}

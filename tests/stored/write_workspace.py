@@ -177,7 +177,7 @@ async def effects(house: Harness, notes: Path) -> None:
 
     def edit(note: LockedNote) -> WriteResult:
         old, new = "tram 12", "tram 13"
-        intent = {"edit": {"old": old, "new": new}, "before": asdict(note.before_edit(old, new))}
+        intent = {"edit": {"old": old, "new": new}, "before": asdict(note.plan_edit(old, new)[0])}
         change(
             lambda db: note_effects.save_intent(
                 db, "edit-done-but-not-noted", note.path, intent, at=state.at()

@@ -15,6 +15,7 @@ from bot.note_writes import OnceWriter
 from bot.search_sources import SearchSource
 from bot.services import Services
 from bot.sources_json import encode_sources
+from bot.state.changes import ChangeOrigin
 from bot.state.chat_list import read_latest_conversations
 from bot.state.database import StateFault
 from bot.tools.memory import memory_tools
@@ -110,7 +111,11 @@ def rpc_methods(services: Services) -> Methods:
 
     async def write(content: str, target: WriteTarget) -> dict[str, Any]:
         """Write something to today's log or to the core note. A repeated call writes again."""
-        return encode_write(await note_writes.write(content, key=f"rpc/{token_hex(16)}", target=target))
+        return encode_write(
+            await note_writes.write(
+                content, key=f"rpc/{token_hex(16)}", target=target, origin=ChangeOrigin("http")
+            )
+        )
 
     @tool
     async def models() -> dict[str, Any]:

@@ -26,6 +26,7 @@ from tests.fakes.pdf_file import text_pdf
 from tests.fakes.scripted_model import alone
 from tests.fakes.transcription_server import KEY, MODEL, TranscriptionServer
 from tests.fakes.turns import NOW, message
+from tests.origins import TOOL_CALL
 
 REPORT = Attachment("document", "f1", "Boiler report.txt", "text/plain", 30)
 TEXT = b"The boiler was serviced in May.\nNext time in 2027."
@@ -147,8 +148,8 @@ async def test_a_document_is_fetched_and_filed_once_whatever_is_tried_again(
 ) -> None:
     filing = house.filing
     said = message("", attachments=(REPORT,))
-    first = await filing.save_sent(said, REPORT, key="k")
-    assert await filing.save_sent(said, REPORT, key="k") == first
+    first = await filing.save_sent(said, REPORT, key="k", origin=TOOL_CALL)
+    assert await filing.save_sent(said, REPORT, key="k", origin=TOOL_CALL) == first
     assert house.terminal.fetched == ["f1"]
 
 
@@ -185,7 +186,9 @@ async def test_another_document_of_the_same_name_is_a_note_of_its_own(house: Har
 
 async def test_wishes_at_the_same_time_file_it_once(house: Harness, tmp_path: Path) -> None:
     said = message("", attachments=(REPORT,))
-    filed = await asyncio.gather(*(house.filing.save_sent(said, REPORT, key="k") for _ in range(5)))
+    filed = await asyncio.gather(
+        *(house.filing.save_sent(said, REPORT, key="k", origin=TOOL_CALL) for _ in range(5))
+    )
     assert {each.path for each in filed} == {FILED}
     assert len(notes(tmp_path)) == 1
 

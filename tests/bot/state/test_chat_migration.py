@@ -107,7 +107,7 @@ async def test_nothing_is_kept_by_the_old_id_afterwards(
         *(f"{table}.chat" for table in (*chat_migration.MULTI_ROW_TABLES, *chat_migration.SINGLE_ROW_TABLES)),
         *(() if part else {"moves.new"}),
     }
-    assert len(await state.read(lambda db: found(db, str(beside)))) == 8
+    assert len(await state.read(lambda db: found(db, str(beside)))) == 9
 
 
 async def test_moved_once_more_nothing_changes(state: State) -> None:

@@ -126,7 +126,7 @@ def test_an_instance_that_lost_its_lock_changes_nothing(
         end_sessions(postgres, of=database)
         changes: list[Callable[[LockedNote], object]] = [
             lambda note: note.edit("one", "two"),
-            lambda note: note.before_edit("one", "two"),
+            lambda note: note.plan_edit("one", "two"),
             lambda note: note.remove(["- one"]),
             lambda note: note.rename("b.md"),
         ]

@@ -1,0 +1,155 @@
+"""state.db: every change of a note, with the lines before and after, who made it, and in which turn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import apsw
+
+from bot.state.rows import insert, select, select_first
+from memory.line_diff import LineDiff
+
+ChangedBy = Literal["tool", "agent", "command", "flush", "document", "import", "cli", "http"]
+"""What made a change: a model's tool call, the assistant by itself on a person's request, a slash command, a flush, a
+filed document, an import, the command line, or JSON-RPC."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeOrigin:
+    """Who changes a note, and in which turn."""
+
+    made_by: ChangedBy
+    person: str = ""
+    """`channel:id`; "" if it is nobody's."""
+    chat: str = ""
+    """`channel:name`; "" if it was made outside of chats."""
+    conversation: int = 0
+    """The conversation that led to it; 0 if none did."""
+    asked_at: int = 0
+    """Seq of the conversation's first message that led to it."""
+    upto: int = 0
+    """Seq of the last one; 0 if it is the same turn's."""
+    model: str = ""
+    """`provider/model`; "" if no model was asked."""
+    says: tuple[str, ...] = ()
+    """Whose words the text is, if not the person's: documents, authors of forwarded messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of a note; numbers are never used again."""
+
+    number: int
+    effect: str
+    """Key of the write (bot/state/note_effects.py)."""
+    at: str
+    """ISO 8601 in UTC."""
+    path: str
+    lines: LineDiff
+    origin: ChangeOrigin
+    undoes: int
+    """Number of the change that this one undoes; 0 for none. What undoes an undo does the change again."""
+    forgotten: bool
+    """Whether `/forget` has removed its text."""
+
+
+def m025_changes(db: apsw.Connection) -> None:
+    """Changes of notes, stored with the intent to write (`done` = 0) and completed with its result."""
+    db.execute(
+        """
+        CREATE TABLE changes (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            effect TEXT NOT NULL,
+            at TEXT NOT NULL,
+            path TEXT NOT NULL,
+            line INTEGER NOT NULL,
+            above TEXT NOT NULL,
+            old TEXT NOT NULL,
+            new TEXT NOT NULL,
+            lead INTEGER NOT NULL,
+            made_by TEXT NOT NULL,
+            person TEXT NOT NULL,
+            chat TEXT NOT NULL,
+            conversation INTEGER NOT NULL,
+            asked_at INTEGER NOT NULL,
+            upto INTEGER NOT NULL,
+            model TEXT NOT NULL,
+            says TEXT NOT NULL,
+            undoes INTEGER NOT NULL,
+            forgotten INTEGER NOT NULL,
+            done INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX changes_by_effect ON changes (effect);
+        CREATE INDEX changes_by_path ON changes (path, number);
+        CREATE INDEX changes_by_person ON changes (person, number);
+        CREATE INDEX changes_by_undone ON changes (undoes) WHERE undoes;
+        """
+    )
+
+
+def save_change(
+    db: apsw.Connection,
+    effect: str,
+    path: str,
+    lines: LineDiff,
+    origin: ChangeOrigin,
+    *,
+    at: str,
+    undoes: int = 0,
+    done: bool = False,
+) -> int:
+    """Store a change that is about to be made, and return its number.
+
+    It replaces one with the same effect that was not made, with a new number: others may have come meanwhile.
+    """
+    db.execute("DELETE FROM changes WHERE effect = ? AND NOT done", (effect,))
+    row = Change(0, effect, at, path, lines, origin, undoes, forgotten=False)
+    insert(db, "changes", row, without="number", done=done)
+    return db.last_insert_rowid()
+
+
+def mark_done(db: apsw.Connection, effect: str) -> None:
+    """Store that the change was made."""
+    db.execute("UPDATE changes SET done = 1 WHERE effect = ? AND NOT done", (effect,))
+
+
+def find_change(db: apsw.Connection, number: int) -> Change | None:
+    """Return the change with this number, or None."""
+    return select_first(db, Change, "FROM changes WHERE number = ? AND done", number)
+
+
+def find_by_effect(db: apsw.Connection, effect: str) -> Change | None:
+    """Return the change that a write with this key made, or None."""
+    return select_first(db, Change, "FROM changes WHERE effect = ? AND done ORDER BY number DESC", effect)
+
+
+def read_changes(
+    db: apsw.Connection,
+    *,
+    limit: int,
+    before: int = 0,
+    since: str = "",
+    path: str = "",
+    people: Sequence[str] | None = None,
+) -> tuple[Change, ...]:
+    """Return changes, newest first.
+
+    `before`: only lower numbers; `since`: only from this time on (ISO 8601 in UTC); `path`: only of this note;
+    `people`: only by these people (`channel:id`), None for everybody's.
+    """
+    where, values = ["done"], list["apsw.SQLiteValue"]()
+    if before:
+        where, values = [*where, "number < ?"], [*values, before]
+    if since:
+        where, values = [*where, "at >= ?"], [*values, since]
+    if path:
+        where, values = [*where, "path = ?"], [*values, path]
+    if people is not None:
+        where, values = [*where, f"person IN ({', '.join('?' * len(people))})"], [*values, *people]
+    rest = f"FROM changes WHERE {' AND '.join(where)} ORDER BY number DESC LIMIT ?"
+    return tuple(select(db, Change, rest, *values, limit))
+
+
+def prune(db: apsw.Connection, *, before: str) -> None:
+    """Delete changes made before a time (ISO 8601 in UTC)."""
+    db.execute("DELETE FROM changes WHERE at < ? AND done", (before,))

@@ -1,0 +1,27 @@
+"""Makes all recorded changes of the notes again, from nothing."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from bot.state.changes import Change
+from memory.line_diff import split_lines
+
+
+def replay(changes: Iterable[Change]) -> dict[str, list[str]]:
+    """Return the lines of each note after these changes, whatever their order; notes without lines are left out."""
+    notes: dict[str, list[str]] = {}
+    for change in sorted(changes, key=lambda each: each.number):
+        lines = notes.setdefault(change.path, [])
+        at = change.lines.line - 1
+        stood = tuple(lines[at : at + len(change.lines.old)])
+        assert stood == change.lines.old, f"change {change.number} of {change.path}: {stood}"
+        lines[at : at + len(change.lines.old)] = change.lines.new
+    return {path: lines for path, lines in notes.items() if lines}
+
+
+def read_notes(folder: Path) -> dict[str, list[str]]:
+    """Return the lines of each note in a folder that has any."""
+    notes = {
+        str(path.relative_to(folder)): split_lines(path.read_text("utf-8")) for path in folder.rglob("*.md")
+    }
+    return {path: lines for path, lines in notes.items() if lines}
