@@ -17,6 +17,7 @@ from bot.cli.outcome import DONE, CommandFailed, WrongUsage
 from bot.config.settings import Settings
 from bot.embedding import open_embedding_from_settings
 from bot.fact_history import describe_histories
+from bot.hit_source import describe_says
 from bot.index_server import index_server
 from bot.memory_json import encode_note, encode_search, encode_status, encode_write, explain_hit
 from bot.note_refs import format_note_ref, parse_note_ref
@@ -258,8 +259,8 @@ def _print_hits(results: SearchResults, *, explain: bool) -> None:
         sys.stdout.write(f"  {dim}{hit.score:.2f}{plain}\n")
         for line in hit.snippet.strip("\n").splitlines():
             sys.stdout.write(f"    {strip_controls(line)}\n".rstrip(" "))
-        if history:
-            sys.stdout.write(f"    {dim}{strip_controls(history)}{plain}\n")
+        for detail in filter(None, (describe_says(hit), history)):
+            sys.stdout.write(f"    {dim}{strip_controls(detail)}{plain}\n")
         if explain:
             sys.stdout.write(
                 f"    {dim}{strip_controls(_format_matched(explain_hit(results, hit), hit.source))}{plain}\n"

@@ -14,6 +14,7 @@ from bot.commands.notes import list_notes, show_note
 from bot.commands.trash import manage_trash
 from bot.conversations.core_note import core_warning
 from bot.fact_history import describe_histories
+from bot.hit_source import describe_says
 from bot.note_refs import format_note_ref
 from bot.progress import format_progress
 from bot.said_in_chats import format_said
@@ -297,7 +298,7 @@ def format_passages(results: "SearchResults") -> str:
         heading = f" {hit.heading}" if hit.heading else ""
         quotation = "\n".join(f"> {line}".rstrip() for line in hit.snippet.strip().splitlines())
         place = format_note_ref(hit.path, hit.line_start, hit.line_end)
-        parts = [f"**{place}**{heading}", quotation, history]
+        parts = [f"**{place}**{heading}", quotation, describe_says(hit), history]
         shown.append("\n\n".join(filter(None, parts)))
     if results.notice:
         shown.append(results.notice)

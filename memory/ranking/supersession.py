@@ -10,6 +10,7 @@ from datetime import date
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
+from memory.attribution import says_of
 from memory.dates import note_date
 from memory.ranking.candidates import CandidatePassage, PassageRun
 from memory.ranking.fusion import PassageKey, ScoredPassage
@@ -121,8 +122,8 @@ def _find_current(
 
 
 def _make_statement(path: str, passage: CandidatePassage, labels: Mapping[object, int]) -> Statement | None:
-    if passage.day is None or passage.is_heading:
-        return None
+    if passage.day is None or passage.is_heading or says_of(path, passage.text):
+        return None  # what somebody else says does not replace what the person noted
     return Statement(
         passage.text,
         passage.day,
