@@ -13,9 +13,9 @@ from functools import cache
 from itertools import groupby
 
 from memory.dates import CORE_NOTE
-from memory.deadline import Deadline
 from memory.health.note_passages import ComparedPassage
 from memory.health.report import MAX_PLACES, Finding, FindingKind, Place, shorten
+from memory.health.time_limit import TimeLimit
 from memory.normalization import normalize
 from memory.ranking.persistence import names_subject, tells_state
 from memory.ranking.state_words import ARTICLES, load_state_words
@@ -88,7 +88,7 @@ def is_same_text(one: str, other: str) -> bool:
 
 
 def find_duplicates(
-    passages: Mapping[int, ComparedPassage], groups: Iterable[Sequence[int]], *, deadline: Deadline
+    passages: Mapping[int, ComparedPassage], groups: Iterable[Sequence[int]], *, limit: TimeLimit
 ) -> Iterator[Finding]:
     """Yield what is said twice.
 
@@ -98,7 +98,7 @@ def find_duplicates(
     pairs: list[tuple[int, int, bool]] = []
     sizes: dict[int, int] = {}
     for group in groups:
-        if deadline.has_passed:
+        if limit.has_passed:
             break
         numbers = sorted(group[:MAX_COMPARED], key=lambda number: _rank(passages[number]))
         is_alone = len(group) == 2
@@ -122,7 +122,7 @@ def find_continued(shorter: ComparedPassage, longer: ComparedPassage) -> Finding
     """Return the finding that one passage says what another says, and more; None if they are about two things."""
     if shorter.path == longer.path and shorter.line_start == longer.line_start:
         return None
-    if not _repeats(shorter, longer, is_alone=False):
+    if longer.is_foreign or not _repeats(shorter, longer, is_alone=False):
         return None
     return Finding("near_duplicate", (make_place(shorter),), make_place(longer), new_text="")
 
@@ -130,13 +130,14 @@ def find_continued(shorter: ComparedPassage, longer: ComparedPassage) -> Finding
 def make_place(passage: ComparedPassage, last: ComparedPassage | None = None) -> Place:
     """Return the place of a passage, or of several up to `last`."""
     end = (last or passage).line_end
-    return Place(passage.path, passage.line_start, end, shorten(passage.text))
+    return Place(passage.path, passage.line_start, end, shorten(passage.bare_text))
 
 
-def _rank(passage: ComparedPassage) -> tuple[bool, bool, str, str, int]:
-    """Return the order in which passages are kept: the core note, notes without a day, the oldest day."""
+def _rank(passage: ComparedPassage) -> tuple[bool, bool, bool, str, str, int]:
+    """Return the order in which passages are kept: one's own words, the core note, no day, the oldest day."""
     day = passage.day.isoformat() if passage.day else ""
     return (
+        passage.is_foreign,
         passage.path != CORE_NOTE,
         passage.day is not None,
         day,

@@ -4,26 +4,31 @@ import asyncio
 import time
 from array import array
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import get_args
 
+from memory.attribution import find_says, remove_marks
 from memory.dates import note_date
-from memory.deadline import Deadline
+from memory.document_paths import describe_document
 from memory.errors import IndexCorrupted, IndexUnavailable, MemoryFault, NoteMissing
 from memory.health.duplicates import (
     compute_beginnings,
     find_continued,
     find_duplicates,
+    make_place,
     says_enough,
     split_words,
 )
-from memory.health.links import FileNames, NoteLink, find_links, mend_link
+from memory.health.links import FileNames, NoteLink, find_links, mend_links
 from memory.health.note_passages import ComparedPassage, read_passages
 from memory.health.report import MAX_FINDINGS, Finding, FindingKind, HealthReport, Place, shorten
 from memory.health.superseded import MAX_VERSIONS, compute_fact_keys, find_superseded
+from memory.health.time_limit import TimeLimit
 from memory.health.unfound import WordCounts, find_text_fault
 from memory.notes import Notes
+from memory.ranking.statements import strip_markers
 from memory.search import SearchHit
 
 MAX_PASSAGES = 500_000
@@ -36,6 +41,9 @@ MAX_GROUP = 100
 """Passages that are remembered of those with the same words; the others are only counted."""
 
 MAX_FILES = 200_000
+
+MAX_LINE_CHARS = 2_000
+"""Characters of a line for which a corrected text is proposed."""
 
 MAX_SEARCHED = 20
 """Notes without a rare word that are searched for."""
@@ -97,9 +105,9 @@ class _FirstPass:
         self.words = WordCounts()
         self.findings: list[Finding] = []
         self.broken: list[tuple[str, NoteLink]] = []
-        self.unread = 0
+        self.read = self.unread = 0
 
-    def run(self, deadline: Deadline) -> None:
+    def run(self, limit: TimeLimit) -> None:
         listing = self.notes.walk()
         for problem in listing.problems:
             if problem.hides_notes or problem.path.lower().endswith(".md"):
@@ -107,7 +115,7 @@ class _FirstPass:
         self.files = FileNames(self.notes.files(limit=MAX_FILES))
         stats = sorted(listing.notes)
         for done, stat in enumerate(stats):
-            if deadline.has_passed or len(self.keys) >= MAX_PASSAGES:
+            if limit.has_passed or len(self.keys) >= MAX_PASSAGES:
                 self.unread = len(stats) - done
                 break
             try:
@@ -117,6 +125,7 @@ class _FirstPass:
             except MemoryFault as fault:
                 self._add_unfound(stat.path, str(fault).rstrip("."))
                 continue
+            self.read += 1
             self._add_note(stat.path, text)
         self.starts.append(len(self.keys))
 
@@ -131,6 +140,8 @@ class _FirstPass:
         self.starts.append(len(self.keys))
         if "](" in text or "[[" in text:
             self.broken += ((path, link) for link in find_links(text) if not self.files.has(link, path=path))
+        if "(says " in text and not describe_document(path):
+            self.findings += _find_foreign(path, text)
         last: ComparedPassage | None = None
         found = _words_of_name(path)
         for passage in read_passages(path, text):
@@ -160,10 +171,7 @@ class _FirstPass:
                 grown = Place(place.path, place.line_start, passage.line_end, place.text)
                 self.findings[-1] = Finding("duplicate", (grown,), before.about, new_text="")
                 return
-        text = shorten(passage.text)
-        kept = Place(last.path, last.line_start, last.line_end, shorten(last.text))
-        place = Place(passage.path, passage.line_start, passage.line_end, text)
-        self.findings.append(Finding("duplicate", (place,), kept, new_text=""))
+        self.findings.append(Finding("duplicate", (make_place(passage),), make_place(last), new_text=""))
 
 
 def _repeats_last(above: ComparedPassage, passage: ComparedPassage) -> bool:
@@ -184,20 +192,21 @@ async def examine_notes(
     *,
     today: date,
     seconds: float,
+    is_stopped: Callable[[], bool],
 ) -> HealthReport:
     """Examine the notes in a thread; `search_words(query, limit=…)` searches them by words alone."""
     began = time.monotonic()
     first = _FirstPass(notes)
-    findings = await asyncio.to_thread(_examine, first, today, seconds)
+    findings = await asyncio.to_thread(_examine, first, today, seconds, is_stopped)
     common = await asyncio.to_thread(first.words.find_common, MAX_SEARCHED)
-    deadline = Deadline.after(seconds - (time.monotonic() - began))
+    limit = TimeLimit.after(seconds - (time.monotonic() - began), is_stopped)
     for path in common:
-        if deadline.has_passed:
+        if limit.has_passed:
             break
         if await _is_not_found(path, first, search_words):
             findings.append(Finding("not_found", (Place(path, 0, 0, ""),), reason=NOT_AMONG_RESULTS))
     shown, left_out = _limit(findings)
-    return HealthReport(shown, left_out, len(first.paths), first.unread, time.monotonic() - began)
+    return HealthReport(shown, left_out, first.read, first.unread, time.monotonic() - began)
 
 
 async def _is_not_found(
@@ -222,19 +231,19 @@ def _words_of(path: str, text: str) -> set[str]:
     return _words_of_name(path).union(*(split_words(each.bare_text) for each in read_passages(path, text)))
 
 
-def _examine(first: _FirstPass, today: date, seconds: float) -> list[Finding]:
-    deadline = Deadline.after(seconds)
-    first.run(Deadline.after(seconds * FIRST_PASS_SHARE))
+def _examine(first: _FirstPass, today: date, seconds: float, is_stopped: Callable[[], bool]) -> list[Finding]:
+    limit = TimeLimit.after(seconds, is_stopped)
+    first.run(TimeLimit.after(seconds * FIRST_PASS_SHARE, is_stopped))
     continued = list(islice(_find_continuations(first), MAX_READ_AGAIN))
     same, facts = list(first.same.groups()), list(first.facts.groups(most=MAX_VERSIONS))
     together = chain((group for _, group in chain(same, facts)), continued)
     wanted = dict.fromkeys(islice(chain.from_iterable(together), MAX_READ_AGAIN))
-    passages = _read_again(first, wanted, deadline)
+    passages = _read_again(first, wanted, limit)
     findings = [*first.findings]
     equal = (group for _, group in _present(same, passages))
-    findings += find_duplicates(passages, equal, deadline=deadline)
+    findings += find_duplicates(passages, equal, limit=limit)
     gone = {(place.path, place.line_start) for each in findings for place in each.places}
-    superseded = list(find_superseded(passages, _present(facts, passages), today=today, deadline=deadline))
+    superseded = list(find_superseded(passages, _present(facts, passages), today=today, limit=limit))
     gone |= {(place.path, place.line_start) for each in superseded for place in each.places}
     for shorter, longer in continued:
         if not (shorter in passages and longer in passages):
@@ -263,12 +272,12 @@ def _present(
             yield key, present
 
 
-def _read_again(first: _FirstPass, wanted: Iterable[int], deadline: Deadline) -> dict[int, ComparedPassage]:
+def _read_again(first: _FirstPass, wanted: Iterable[int], limit: TimeLimit) -> dict[int, ComparedPassage]:
     """Return the passages with these numbers, without those that have changed since."""
     found: dict[int, ComparedPassage] = {}
     numbers = sorted(wanted)
     at = note = 0
-    while at < len(numbers) and not deadline.has_passed:
+    while at < len(numbers) and not limit.has_passed:
         while first.starts[note + 1] <= numbers[at]:
             note += 1
         end = at
@@ -293,22 +302,37 @@ def _read_again(first: _FirstPass, wanted: Iterable[int], deadline: Deadline) ->
     return found
 
 
+def _find_foreign(path: str, text: str) -> Iterator[Finding]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if "(says " in line and (says := find_says(line)):
+            place = Place(path, number, number, shorten(strip_markers(line)))
+            own = remove_marks(line).strip() if len(line) <= MAX_LINE_CHARS else None
+            yield Finding("foreign_text", (place,), reason=", ".join(says), new_text=own)
+
+
 def _find_broken(first: _FirstPass) -> Iterator[Finding]:
-    for path, link in first.broken[:MAX_FINDINGS]:
+    """Yield a finding for each line with broken links; only those that are shown have a text."""
+    lines = groupby(first.broken, key=lambda each: (each[0], each[1].line))
+    for count, ((path, number), found) in enumerate(lines):
+        links = [link for _, link in found]
+        targets = ", ".join(dict.fromkeys(shorten(link.target) for link in links))
+        place = Place(path, number, number, "")
+        if count >= MAX_FINDINGS:
+            yield Finding("broken_link", (place,), reason=targets)
+            continue
         try:
-            line = first.notes.read(path, line=link.line, limit=1).text.rstrip("\n")
+            line = first.notes.read(path, line=number, limit=1).text.rstrip("\n")
         except MemoryFault:
             continue
-        moved = first.files.find_moved(link)
+        moved = [first.files.find_moved(link) for link in links]
+        text = mend_links(line, links, path=path, moved=moved).strip()
         yield Finding(
             "broken_link",
-            (Place(path, link.line, link.line, shorten(line)),),
-            Place(moved, 0, 0, "") if moved else None,
-            reason=link.target,
-            new_text=mend_link(line, link, path=path, moved=moved).strip(),
+            (replace(place, text=shorten(strip_markers(line))),),
+            Place(moved[0], 0, 0, "") if len(moved) == 1 and moved[0] else None,
+            reason=targets,
+            new_text=text if len(line) <= MAX_LINE_CHARS else None,
         )
-    for path, link in first.broken[MAX_FINDINGS:]:
-        yield Finding("broken_link", (Place(path, link.line, link.line, ""),), reason=link.target)
 
 
 def _limit(findings: Iterable[Finding]) -> tuple[tuple[Finding, ...], dict[FindingKind, int]]:

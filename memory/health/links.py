@@ -2,7 +2,7 @@
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -112,8 +112,14 @@ class FileNames:
         return found[0] if len(found) == 1 else None
 
 
-def mend_link(line: str, link: NoteLink, *, path: str, moved: str | None) -> str:
-    """Return the line with the link led to where the file is now, or else with its text alone."""
+def mend_links(line: str, links: Sequence[NoteLink], *, path: str, moved: Sequence[str | None]) -> str:
+    """Return the line with its links led to where the files are now, or else with their text alone."""
+    for link, target in sorted(zip(links, moved, strict=True), key=lambda each: -each[0].start):
+        line = _mend_link(line, link, path=path, moved=target)
+    return line
+
+
+def _mend_link(line: str, link: NoteLink, *, path: str, moved: str | None) -> str:
     if moved is None:
         return f"{line[: link.start]}{link.label}{line[link.end :]}"
     folder = posixpath.dirname(path)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from memory.attribution import find_says, remove_marks
 from memory.chunker import Passage, split_passages
 from memory.dates import CORE_NOTE, note_date, passage_dates
 from memory.document_paths import FOLDER
@@ -46,7 +47,9 @@ class ComparedPassage:
     is_record: bool
     """Whether it is no fact of its own: a speaker's line, a task, a question, a table's row, a document's text."""
     bare_text: str
-    """The text without the marks of a list, the day and the time before it."""
+    """The text without the marks of a list, the day and the time before it, and without whose words it is."""
+    is_foreign: bool
+    """Whether it is marked as somebody else's words."""
 
 
 def read_passages(path: str, text: str) -> list[ComparedPassage]:
@@ -79,7 +82,8 @@ def read_passages(path: str, text: str) -> list[ComparedPassage]:
                 or passage.text.lstrip().startswith(("|", "<", "["))
                 or _TASK.match(passage.text) is not None
                 or passage.text.rstrip(" *_\"')”»").endswith(QUESTION_MARKS),
-                strip_markers(passage.text),
+                strip_markers(remove_marks(passage.text)),
+                "(says " in passage.text and bool(find_says(passage.text)),
             )
         )
     return found

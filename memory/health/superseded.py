@@ -5,10 +5,10 @@ from datetime import date
 from functools import cache
 from itertools import pairwise
 
-from memory.deadline import Deadline
 from memory.health.duplicates import Key, make_place
 from memory.health.note_passages import ComparedPassage
 from memory.health.report import Finding
+from memory.health.time_limit import TimeLimit
 from memory.ranking.persistence import says_nothing
 from memory.ranking.state_words import NO_SPACES, load_state_words
 from memory.ranking.statements import MAX_OTHER_WORDS, MIN_SHARED_WORDS, Statement, parse_statement
@@ -28,7 +28,7 @@ def compute_fact_keys(passage: ComparedPassage) -> Iterator[tuple[Key, Sequence[
     They begin alike, up to a word of state, whatever is asked; or they have all words but a name or a number in
     common, and these words are asked for.
     """
-    if passage.day is None or passage.is_record:
+    if passage.day is None or passage.is_record or passage.is_foreign:
         return
     parsed = parse_statement(_make_statement(passage, passage.day), frozenset())
     if parsed is None:
@@ -80,7 +80,7 @@ def find_superseded(
     groups: Iterable[tuple[Key, Sequence[int]]],
     *,
     today: date,
-    deadline: Deadline,
+    limit: TimeLimit,
 ) -> Iterator[Finding]:
     """Yield the statements that are surely superseded; `groups`: the numbers of passages with the same key.
 
@@ -88,7 +88,7 @@ def find_superseded(
     """
     latest: dict[int, int] = {}
     for key, group in groups:
-        if deadline.has_passed:
+        if limit.has_passed:
             break
         numbers = [number for number in group if _is_told_by(passages[number], today)]
         statements = [_make_statement(passages[number], passages[number].day or today) for number in numbers]

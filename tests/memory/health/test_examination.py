@@ -280,6 +280,28 @@ async def test_a_note_without_a_word_of_its_own_is_not_found(memory: Memory, tmp
     assert all(each.places[0].path in same for each in found)
 
 
+async def test_lines_of_others_are_named_and_never_win_over_ones_own(memory: Memory, tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        {
+            "2026-01-02.md": "- Anna lives in Bonn.\n- Tom owns a red boat.\n",
+            "2026-03-04.md": "- Anna lives in Köln. (says report.pdf)\n",
+            "MEMORY.md": "- Tom owns a red boat. (says Ada; mail.txt)\n",
+            "documents/2026-01-02-report.md": "# report\n\nAnna lives in Köln (says Tom).\n",
+        },
+    )
+    report = await memory.health()
+    assert told(report) == [
+        ("duplicate", "MEMORY.md:1", "2026-01-02.md:2"),
+        ("foreign_text", "2026-03-04.md:1", ""),
+        ("foreign_text", "MEMORY.md:1", ""),
+    ]
+    assert [(each.reason, each.new_text) for each in report.findings[1:]] == [
+        ("report.pdf", "- Anna lives in Köln."),
+        ("Ada, mail.txt", "- Tom owns a red boat."),
+    ]
+
+
 async def test_of_many_findings_some_are_shown_and_the_others_counted(memory: Memory, tmp_path: Path) -> None:
     put(tmp_path, {f"{number}.md": "" for number in range(MAX_FINDINGS + 7)})
     report = await memory.health()
