@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from memory.attribution import says_of
 from memory.notes import NoteText
 from memory.ranking.explanation import MatchedWords, explain_match
 from memory.search import SearchHit, SearchResults
@@ -36,8 +37,8 @@ def explain_hit(results: SearchResults, hit: SearchHit) -> MatchedWords:
 
 
 def encode_note(note: NoteText) -> dict[str, Any]:
-    """Return lines of a note with their place."""
-    return asdict(note)
+    """Return lines of a note with their place, and whose words are among them."""
+    return {**asdict(note), "says": says_of(note.path, note.text)}
 
 
 def encode_write(written: WriteResult) -> dict[str, Any]:

@@ -199,18 +199,22 @@ class OnceWriter:
         return await self._write_once(path, intent, key, origin, existing=True)
 
     async def correct(
-        self, path: str, line: int, text: str, *, key: str, origin: ChangeOrigin
+        self, path: str, line: int, text: str, *, key: str, origin: ChangeOrigin, last: int | None = None
     ) -> "CorrectedLines":
         """Replace one line by a text; its list marker or heading stays, and the old line goes into the trash.
+
+        The text `EMPTY_LINES` empties it, and all lines up to `last`.
 
         `path` may lack `.md` or the folder. A retry with the same key returns the first result, whatever the line says
         by then.
         """
-        key = _write_key(key, "correct", path, str(line), text)
+        key = _write_key(key, "correct", path, *(str(each) for each in (line, last) if each), text)
 
         async def find() -> tuple[str, Mapping[str, Any]]:
             meant = await self._memory.resolve_path(path)
-            found = await self._memory.hold(meant, lambda note: note.correction(line, text), existing=True)
+            found = await self._memory.hold(
+                meant, lambda note: note.correction(line, text, last=last), existing=True
+            )
             return meant, {"correct": asdict(found)}
 
         known = await self._load_or_plan(key, find)

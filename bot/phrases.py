@@ -143,6 +143,7 @@ REMEMBERED = "Noted in {place}."
 FACT_SINCE = "Since {date}; before: {before}"
 FACT_FROM = "From {date}; before: {before}"
 FACT_TOLD = "“{text}” ({date})"
+SAYS_WHO = "From {names}"
 FACT_CHANGED = "Told on {date}; changed since, see {place}"
 NOTHING_FOUND = "I found nothing about that in my notes."
 NOTHING_FOUND_ANYWHERE = "I found nothing about that in my notes or in our chats."
@@ -297,6 +298,42 @@ CORE_TOO_LONG = (
 )
 CORE_SHORTEN = "Please shorten it, or move what I don't always need to know into other notes."
 CORE_NOTICE = "About my notes: {warning}"
+HEALTH_NOTE = "1 note"
+HEALTH_NOTES = "{count:,} notes"
+HEALTH_NOTHING = "Nothing to mend: I looked through {notes}."
+HEALTH_FOUND = (
+    "I looked through {notes} and found {count:,} things that you may want to mend. I changed nothing."
+)
+HEALTH_FOUND_ONE = (
+    "I looked through {notes} and found one thing that you may want to mend. I changed nothing."
+)
+HEALTH_UNREAD = "I ran out of time for {count:,} more."
+HEALTH_TITLES = {
+    "duplicate": "Noted twice",
+    "near_duplicate": "Noted twice in nearly the same words",
+    "superseded": "Changed since",
+    "core_too_long": "MEMORY.md is too long",
+    "not_found": "Notes that no search finds",
+    "broken_link": "Links that lead nowhere",
+    "foreign_text": "Other people's words",
+}
+HEALTH_ADVICE = {
+    "duplicate": "Each command empties the copy; `/memory trash` keeps it.",
+    "near_duplicate": "Please compare them first. Each command empties the first of the two; `/memory trash` keeps it.",
+    "superseded": "Each command notes until when it was true.",
+    "core_too_long": "The command shows what I don't keep in mind. `/correct MEMORY.md:LINE -` empties a line.",
+    "not_found": "Please give each a few words of its own, or delete its file.",
+    "broken_link": "Each command mends the link, or leaves only its text.",
+    "foreign_text": "If it's true, the command makes it your own note. `/correct PATH:LINE -` empties a line.",
+}
+WEB_HEALTH_TOOK_LONG = "Your notes are still being examined. Please load this page again in a minute."
+HEALTH_AS_IN = "Also in {place}: {text}"
+HEALTH_NEWER = "Newer, in {place}: {text}"
+HEALTH_MORE_PLACES = "And in {count:,} more places."
+HEALTH_NO_TARGET = "There is no {target}."
+HEALTH_MOVED = "There is no {target}, but there is {path}."
+HEALTH_SAYS = "From {who}."
+HEALTH_MORE = "- and {count:,} more; `commonplace memory health` shows up to ten of each kind"
 NO_NOTES = "There are no notes yet."
 NO_SUCH_FOLDER = "I found no folder {folder} with notes in it. `/memory list` shows your folders."
 NOTE_ROW = "- `{path}`, {size}"
@@ -307,10 +344,14 @@ FOLDERS_MORE = "and {count} more"
 CORRECT_USAGE = (
     "Usage: `/correct PATH:LINE TEXT`, for example: `/correct 2026-11-21.md:3 The boiler is blue.`"
 )
-CORRECT_ONE_LINE = "I can only correct one line at a time. Usage: `/correct PATH:LINE TEXT`"
+CORRECT_ONE_LINE = (
+    "I can only correct one line at a time. Usage: `/correct PATH:LINE TEXT`, or `/correct PATH:LINE-LINE -` to empty "
+    "several."
+)
 CORRECTED = (
     "Corrected {place}. It said:\n\n> {old}\n\nNow it says:\n\n> {new}\n\n`/memory trash` has the old line."
 )
+EMPTIED = "Emptied {place}. It said:\n\n{old}\n\n`/memory trash` has it."
 CORRECTED_BEFORE = "Corrected {place}. `/memory trash` has the old line."
 TRASH = "Removed, newest first:\n{rows}\n\n`/memory trash restore N` puts one back."
 TRASH_ROW = "- **{number}** {time}, `{note}`: {words}"

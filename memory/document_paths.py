@@ -20,6 +20,12 @@ def parse_title(path: str) -> str:
     return match[2] if match and not _UNTITLED_NAME.fullmatch(match[2]) else ""
 
 
+def describe_document(path: str) -> str:
+    """Return what people call a filed document, `document yearly-report`; "" if the note is none."""
+    title = parse_title(path)
+    return f"{_UNTITLED} {title}" if title else f"a {_UNTITLED}" if _NAME.fullmatch(path) else ""
+
+
 def untitled_path(path: str, number: int) -> str:
     """Return the path without its title, once that is to be forgotten: the day and a number from 2 on."""
     match = _NAME.fullmatch(path)

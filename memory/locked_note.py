@@ -131,12 +131,12 @@ class LockedNote:
         """Return the state before `edit` with its result, and the lines it changes. Raises what `edit` would."""
         return self._plan_edit(partial(replace_passage, old=old, new=new), removes=not new)
 
-    def correction(self, line: int, text: str) -> LineCorrection:
-        """Return the correction that puts a text in the place of one line.
+    def correction(self, line: int, text: str, *, last: int | None = None) -> LineCorrection:
+        """Return the correction that puts a text in the place of one line, or empties all up to `last`.
 
         Raises `EditRefused`, `NothingToWrite`, `NoteMissing`.
         """
-        return make_correction(decode(self._read_existing()), line, text, path=self.path)
+        return make_correction(decode(self._read_existing()), line, text, path=self.path, last=last)
 
     def plan_correct(self, correction: LineCorrection) -> tuple[BeforeEdit, LineDiff]:
         """Return the same as `plan_edit` for `correct`. Raises what `correct` would."""

@@ -14,6 +14,9 @@ from memory.write_recovery import find_block
 PASSAGE_MAX_CHARS = 65_536
 """Maximum characters of a replaced passage, and of its replacement, in one edit."""
 
+EMPTY_LINES = "-"
+"""The text with which a correction empties lines."""
+
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 
@@ -77,17 +80,26 @@ def replace_passage(note: DecodedNote, *, old: str, new: str, path: str) -> Edit
     return _make_edit(note, start, end, new, path=path)
 
 
-def make_correction(note: DecodedNote, line: int, text: str, *, path: str) -> LineCorrection:
+def make_correction(
+    note: DecodedNote, line: int, text: str, *, path: str, last: int | None = None
+) -> LineCorrection:
     """Return the correction that puts a text in the place of one line, whose list marker or heading stays.
 
-    Raises `EditRefused`.
+    The text `EMPTY_LINES` empties the line, or all lines up to `last`; empty lines stay, so that the lines below keep
+    their numbers. Raises `EditRefused`.
     """
     lines = note.text.removesuffix("\n").split("\n") if note.text else []
-    if not 1 <= line <= len(lines):
-        raise EditRefused(f"{path} has {len(lines)} line{'s'[: len(lines) != 1]}; there is no line {line}.")
-    old = lines[line - 1]
+    last = last or line
+    if not 1 <= line <= last <= len(lines):
+        missing = line if line > len(lines) else last
+        raise EditRefused(
+            f"{path} has {len(lines)} line{'s'[: len(lines) != 1]}; there is no line {missing}."
+        )
+    old = "\n".join(lines[line - 1 : last])
     if not old.strip():
         raise EditRefused(f"Line {line} of {path} is empty, so there is nothing to correct.")
+    if text.strip() == EMPTY_LINES:
+        return LineCorrection(line, old, "\n" * (last - line))
     new = correct_line(old, text)
     if new == old:
         raise EditRefused(f"Line {line} of {path} already says that.")

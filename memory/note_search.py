@@ -107,6 +107,14 @@ class NoteSearch:
         hits = await self._rank(asked, candidates, settings, limit=most, source=source)
         return SearchResults(query, tuple(hits), notice, tuple(asked.terms))
 
+    async def search_by_words(self, query: str, *, limit: int) -> list[SearchHit]:
+        """Return the best passages by their words alone. Raises `IndexUnavailable`, `IndexCorrupted`."""
+        asked = await self._parse_query(query)
+        candidates = await self._index.ask(
+            lambda index: index.candidates(asked.terms, limit=limit, days=asked.days, today=asked.today)
+        )
+        return await self._rank(asked, candidates, self._settings, limit=limit, source="fts")
+
     async def _parse_query(self, query: str) -> _ParsedQuery:
         text, today = truncate_query(query), self._now().date()
         # Parsing a long query, such as one full of month names, takes a tenth of a second.

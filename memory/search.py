@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
+from memory.attribution import says_of
 from memory.ranking.candidates import SearchCandidates
 from memory.ranking.fusion import PassageKey, ScoredPassage, Weights, combine_scores
 from memory.ranking.order import (
@@ -52,6 +53,8 @@ class SearchHit:
     """0 to 1: the similarity of meaning; None if no vectors were compared."""
     superseded_by: str | None = None
     """`path:line` of the passage that tells the same fact later, with another value; None if none is known."""
+    says: tuple[str, ...] = ()
+    """Whose words it is, if not its writer's: documents, authors of forwarded messages (memory/attribution.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,20 +109,18 @@ def rank(
     first_half = (limit + 1) // 2
     found = include_named_days(found, times, asked_words=len(query.exact), places=first_half)
     found = fill_by_match(found, times, today=today, places=first_half)
-    return [
-        _make_hit(
-            group,
-            cut_snippet("\n".join(one.passage.text for one in group), terms, snippet_max_chars),
-            source,
-            versions.superseded,
-        )
-        for group in _merge_adjacent(found, limit=limit, max_chars=snippet_max_chars)
-    ]
+    groups = _merge_adjacent(found, limit=limit, max_chars=snippet_max_chars)
+    return [_make_hit(group, terms, snippet_max_chars, source, versions.superseded) for group in groups]
 
 
 def _make_hit(
-    group: Sequence[ScoredPassage], snippet: str, source: Source, superseded: Mapping[PassageKey, PassageKey]
+    group: Sequence[ScoredPassage],
+    terms: Sequence[Term],
+    max_chars: int,
+    source: Source,
+    superseded: Mapping[PassageKey, PassageKey],
 ) -> SearchHit:
+    text = "\n".join(one.passage.text for one in group)
     best = max(group, key=lambda one: one.score)
     # A mark would seem to be about all lines of a hit.
     later = superseded.get(best.key) if len(group) == 1 else None
@@ -127,7 +128,7 @@ def _make_hit(
         path=group[0].path,
         line_start=group[0].passage.line_start,
         line_end=group[-1].passage.line_end,
-        snippet=snippet,
+        snippet=cut_snippet(text, terms, max_chars),
         score=round(min(1.0, best.match), 6),
         source=_hit_source(group, source),
         heading=group[0].passage.heading,
@@ -135,6 +136,7 @@ def _make_hit(
         by_words=round(min(1.0, best.words / MAX_WORD_SCORE), 6),
         by_meaning=None if best.meaning is None else round(best.meaning, 6),
         superseded_by=f"{later[0]}:{later[1]}" if later else None,
+        says=says_of(group[0].path, text),  # a mark may be cut off the snippet
     )
 
 

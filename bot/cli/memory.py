@@ -17,6 +17,7 @@ from bot.cli.outcome import DONE, CommandFailed, WrongUsage
 from bot.config.settings import Settings
 from bot.embedding import open_embedding_from_settings
 from bot.fact_history import describe_histories
+from bot.hit_source import describe_says
 from bot.index_server import index_server
 from bot.memory_json import encode_note, encode_search, encode_status, encode_write, explain_hit
 from bot.note_refs import format_note_ref, parse_note_ref
@@ -44,7 +45,11 @@ NOTHING_FOUND = "Nothing found."
 async def run_memory_action(options: argparse.Namespace, settings: Settings) -> int:
     """Run the action, print the result, and return 0. Raises MemoryFault, CommandFailed and WrongUsage."""
     logging.getLogger().addHandler(logging.NullHandler())  # on failure, standard error gets a single line
-    embedding = Embedding() if options.action in {"get", "write"} else open_embedding_from_settings(settings)
+    embedding = (
+        Embedding()
+        if options.action in {"get", "write", "health"}
+        else open_embedding_from_settings(settings)
+    )
     many_searches = options.action == "search" and options.batch is not None
     async with AsyncExitStack() as stack:
         if server := index_server(settings):
@@ -63,6 +68,8 @@ async def run_memory_action(options: argparse.Namespace, settings: Settings) -> 
         match options.action:
             case "status":
                 await _status(memory, options, embedding, now=settings.now())
+            case "health":
+                await _examine(memory, options)
             case "search":
                 search = _search if options.source == "notes" else _search_all
                 await search(memory, options, embedding, settings)
@@ -92,6 +99,36 @@ async def _status(
     for line in status_lines(status, now=now):
         _print(line)
     _print_problems(status.problems)
+
+
+async def _examine(memory: Memory, options: argparse.Namespace) -> None:
+    from bot.memory_health import describe_health, encode_health, examine_memory, summarize_health
+    from memory.health.report import MAX_FINDINGS
+
+    gc.enable()  # this is no small job
+    report = await examine_memory(memory)
+    if options.json:
+        _print_json(encode_health(report))
+        return
+    place, dim, plain = _choose_colours()
+    for group in describe_health(report, most=MAX_FINDINGS):
+        _print(group.title)
+        sys.stdout.write(f"{dim}{strip_controls(group.advice.replace('`', ''))}{plain}\n\n")
+        for finding in group.findings:
+            for where, text in finding.places:
+                sys.stdout.write(
+                    f"  {place}{strip_controls(where)}{plain}  {strip_controls(text)}".rstrip() + "\n"
+                )
+            if finding.why:
+                sys.stdout.write(f"    {dim}{strip_controls(finding.why)}{plain}\n")
+            for command in finding.commands:
+                _print(f"    {command}")
+        if group.left_out:
+            _print(f"  and {group.left_out:,} more")
+        _print("")
+    _print(summarize_health(report))
+    if report.findings:
+        _print("Send the commands to your assistant, for example in: commonplace chat")
 
 
 async def _search(
@@ -258,8 +295,8 @@ def _print_hits(results: SearchResults, *, explain: bool) -> None:
         sys.stdout.write(f"  {dim}{hit.score:.2f}{plain}\n")
         for line in hit.snippet.strip("\n").splitlines():
             sys.stdout.write(f"    {strip_controls(line)}\n".rstrip(" "))
-        if history:
-            sys.stdout.write(f"    {dim}{strip_controls(history)}{plain}\n")
+        for detail in filter(None, (describe_says(hit), history)):
+            sys.stdout.write(f"    {dim}{strip_controls(detail)}{plain}\n")
         if explain:
             sys.stdout.write(
                 f"    {dim}{strip_controls(_format_matched(explain_hit(results, hit), hit.source))}{plain}\n"

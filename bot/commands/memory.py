@@ -14,6 +14,7 @@ from bot.commands.notes import list_notes, show_note
 from bot.commands.trash import manage_trash
 from bot.conversations.core_note import core_warning
 from bot.fact_history import describe_histories
+from bot.hit_source import describe_says
 from bot.note_refs import format_note_ref
 from bot.progress import format_progress
 from bot.said_in_chats import format_said
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 MemoryAction = Callable[[CommandCall, Services, str], Awaitable[str]]
 """An action of `/memory`; it gets the text after its name."""
+
+MAX_FINDINGS = 4
+"""Findings of each kind that `/memory health` shows."""
 
 _CORE = re.compile(r"core\s*[:：]\s*", re.IGNORECASE)
 """The prefix of text for MEMORY.md."""
@@ -126,6 +130,14 @@ async def _status(call: CommandCall, services: Services, what: str) -> str:
     warning = await core_warning(services.memory)
     lines = [text, *describe_indexing(status, services), *filter(None, [warning])]
     return "\n".join(lines) + _format_problems(status.problems)
+
+
+async def _examine(call: CommandCall, services: Services, what: str) -> str:
+    """Show what there is to mend in the notes; change nothing."""
+    del call, what
+    from bot.memory_health import examine_memory, format_health
+
+    return format_health(await examine_memory(services.memory), most=MAX_FINDINGS)
 
 
 async def _search(call: CommandCall, services: Services, what: str) -> str:
@@ -297,7 +309,7 @@ def format_passages(results: "SearchResults") -> str:
         heading = f" {hit.heading}" if hit.heading else ""
         quotation = "\n".join(f"> {line}".rstrip() for line in hit.snippet.strip().splitlines())
         place = format_note_ref(hit.path, hit.line_start, hit.line_end)
-        parts = [f"**{place}**{heading}", quotation, history]
+        parts = [f"**{place}**{heading}", quotation, describe_says(hit), history]
         shown.append("\n\n".join(filter(None, parts)))
     if results.notice:
         shown.append(results.notice)
@@ -314,6 +326,7 @@ MEMORY_ACTIONS: Mapping[str, MemoryAction] = {
     "get": show_note,
     "list": list_notes,
     "trash": manage_trash,
+    "health": _examine,
     "rebuild": _rebuild,
     "cache": manage_cache,
     "on": _turn_on,

@@ -174,7 +174,7 @@ COMMANDS: tuple[Command, ...] = (
             Option(
                 "place", "The note and the line, such as 2026-11-21.md:3.", type="word", shown="PATH:LINE"
             ),
-            Option("text", "The new text of the line; its list marker or heading stays."),
+            Option("text", "The new text; its list marker or heading stays. A lone - empties the line."),
         ),
         example="/correct 2026-11-21.md:3 The boiler is blue.",
         owner_only=True,

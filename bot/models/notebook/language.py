@@ -203,6 +203,8 @@ class Language:
     """Beside the verb: for the core memory."""
     remember_end: tuple[str, ...] = ()
     """Ends what is to be noted; after a comma, unless `verb_last`."""
+    mentions: tuple[str, ...] = ()
+    """Those of `remember` and `remember_end` that do not ask to note anything: "by the way"."""
     that_end: tuple[str, ...] = ()
     """Links the text to such an end."""
     please_end: tuple[str, ...] = ()

@@ -18,6 +18,7 @@ from bot.models.notebook.phrases import (
     language_by_script,
     language_of,
     own_words,
+    phrase_at,
     plain_words,
 )
 from bot.models.notebook.sentence import (
@@ -74,6 +75,8 @@ class ParsedMessage(NamedTuple):
     language: Language = ENGLISH
     """Language of the answer."""
     facts: tuple[Fact, ...] = ()
+    requested: tuple[Fact, ...] = ()
+    """Those that the message asks to remember; most facts are only stated."""
     queries: tuple[str, ...] = ()
     keep: bool = False
     """Whether to keep the attached document."""
@@ -124,6 +127,8 @@ class _ParsedSentence(NamedTuple):
     unsupported: UnsupportedKind | None = None
     remind: str = ""
     look: LookupKind | None = None
+    requested: bool = False
+    """Whether it is, or was, a command to remember something."""
 
 
 class _MessageParser:
@@ -171,15 +176,12 @@ class _MessageParser:
         noting = self.noting or "note" in kinds or (self.several and "ask" not in kinds)
         unsure: _Kind = "note" if noting else "ask"
         pieces = [each._replace(kind=unsure) if each.kind == "unsure" else each for each in self.pieces]
-        facts = [
-            Fact(format_fact(each.text) if each.text else "", "core" if each.core else "daily", each.block)
-            for each in pieces
-            if each.kind == "note" and has_words(each.text + each.block)
-        ]
+        facts = [_to_fact(each) for each in pieces if _is_noted(each)]
         queries = self._merge_queries([each.text for each in pieces if each.kind == "ask"])
         return ParsedMessage(
             self.answer_in or (self.greeted if kinds == {"chat"} else None) or self.spoken,
             tuple(dict.fromkeys(facts)),
+            self._requested_facts(pieces),
             tuple(dict.fromkeys(queries)),
             keep="keep" in kinds,
             unfinished="empty command" in kinds and not facts and not queries,
@@ -194,6 +196,38 @@ class _MessageParser:
             unsupported=tuple(dict.fromkeys(each.unsupported for each in pieces if each.unsupported)),
             chat=max(self.chat, key=SMALL_TALK.index, default="hello"),
         )
+
+    def _requested_facts(self, pieces: Sequence[_ParsedSentence]) -> tuple[Fact, ...]:
+        """Return the facts that are asked to be remembered.
+
+        A bare "Remember that" means the statements before it, or if there are none, those after it.
+        """
+        wanted, stated = list[_ParsedSentence](), list[_ParsedSentence]()
+        wants_next = follows = ordered = False
+        for piece in pieces:
+            if ordered and piece.requested and self._continues(piece.text):
+                piece = piece._replace(requested=False)  # "Write a poem. Keep in mind that it's for kids."
+            ordered = piece.unsupported == "do"
+            if piece.kind == "empty command":
+                wants_next = piece.requested and not stated
+                wanted += stated if piece.requested else ()
+                stated, follows = [], False
+            elif not _is_noted(piece):
+                stated, wants_next, follows = [], False, False
+            elif piece.requested or wants_next:
+                wants_next = wants_next and not piece.requested
+                wanted.append(piece)
+                stated, follows = [], not piece.block
+            elif follows and not piece.block and self._continues(piece.text):
+                wanted[-1] = wanted[-1]._replace(text=f"{format_fact(wanted[-1].text)} {piece.text}")
+            else:
+                stated.append(piece)
+                follows = False
+        return tuple(dict.fromkeys(map(_to_fact, wanted)))
+
+    def _continues(self, sentence: str) -> bool:
+        """Return whether a sentence is about the same thing as the one before: "She lives in Oslo."."""
+        return phrase_at(fold(sentence[:80]), 0, "pronouns", prefer=self.spoken, only=True) is not None
 
     def _parse_line(self, line: MessageLine) -> bool:
         """Read the sentences of one line; return whether it ends in a command that does not say what to note."""
@@ -242,7 +276,8 @@ class _MessageParser:
             text = f"{request.remind.rstrip(SEPARATORS)}: {'; '.join(below.items)}"
             self.pieces.append(_ParsedSentence("remind", header, block=below.block, remind=text))
         else:
-            self.pieces.append(_ParsedSentence("note", header, core, below.block))
+            requested = command is not None and command.explicit
+            self.pieces.append(_ParsedSentence("note", header, core, below.block, requested=requested))
 
     def _parse_code(self, below: MessageLine) -> None:
         """Read the code block that belongs to the sentence before it."""
@@ -252,21 +287,24 @@ class _MessageParser:
         elif head.kind in ("note", "unsure"):
             self.pieces[-1] = head._replace(kind="note", block=below.block)
         elif head.kind != "request":
-            self.pieces.append(_ParsedSentence("note", "", head.core, below.block))
+            requested = head.kind == "empty command" and head.requested
+            self.pieces.append(_ParsedSentence("note", "", head.core, below.block, requested=requested))
 
     def _note_all(self, lines: Sequence[MessageLine]) -> None:
-        core = self.pieces[-1].core
+        head = self.pieces[-1]
+        core = head.core
+        requested = head.kind == "empty command" and head.requested
         above: MessageLine | None = None
         for line in lines:
             if line.block and above and _introduces(above, line):
                 self.pieces[-1] = self.pieces[-1]._replace(block=line.block)
             elif line.block:
-                self.pieces.append(_ParsedSentence("note", "", core, line.block))
+                self.pieces.append(_ParsedSentence("note", "", core, line.block, requested=requested))
             elif line.listed:
-                self.pieces.append(_ParsedSentence("note", line.text, core))
+                self.pieces.append(_ParsedSentence("note", line.text, core, requested=requested))
             else:
                 cut = split_sentences(line.text, language=self.spoken, casual=self.casual)
-                self.pieces.extend(_ParsedSentence("note", each, core) for each in cut)
+                self.pieces.extend(_ParsedSentence("note", each, core, requested=requested) for each in cut)
             above = line
 
     def _classify(self, sentence: str, *, listed: bool) -> _ParsedSentence:
@@ -293,7 +331,7 @@ class _MessageParser:
             if request and request.unsupported == "remind" and request.remind:
                 return _ParsedSentence("remind", command.rest, remind=request.remind)
             kind: _Kind = "note" if command.rest else "empty command"
-            return _ParsedSentence(kind, command.rest, command.core)
+            return _ParsedSentence(kind, command.rest, command.core, requested=command.explicit)
         if not command and (piece := self._classify_whole(sentence, listed=listed)):
             return piece
         if not command and (piece := self._classify_request(sentence, listed=listed)):
@@ -351,6 +389,15 @@ class _MessageParser:
     def _names_something(self, text: str) -> bool:
         words = plain_words(fold(text[:MAX_QUERY_CHARS]))
         return self.spoken.spacing != "words" or not own_words(self.spoken).issuperset(words)
+
+
+def _is_noted(piece: _ParsedSentence) -> bool:
+    return piece.kind == "note" and has_words(piece.text + piece.block)
+
+
+def _to_fact(piece: _ParsedSentence) -> Fact:
+    text = format_fact(piece.text) if piece.text else ""
+    return Fact(text, "core" if piece.core else "daily", piece.block)
 
 
 def _introduces(line: MessageLine, below: MessageLine) -> bool:

@@ -28,6 +28,8 @@ from bot.models.notebook.phrases import (
 
 _ADDRESS = r"https?://|www\."
 
+QUOTATION_MARKS = frozenset("\"'“”„‟‘’‚«»‹›「」『』")
+
 
 class NotebookCommand(NamedTuple):
     """A command to note something, without the words of the command."""
@@ -37,12 +39,15 @@ class NotebookCommand(NamedTuple):
     core: bool = False
     asks: bool = False
     """Whether it was "remember when we …": the rest is a question after all."""
+    explicit: bool = True
+    """Whether it asks to remember: not "by the way", a wish, or a quoted command."""
 
 
 def read_command(text: str, spoken_language: Language) -> NotebookCommand | None:
     """Read "Could you please remember for ever that …"; None if it is no command to note something."""
     head = fold(text[:400])
-    at, asked, core = skip(head, 0, SEPARATORS + "¿¡*" + OPENERS), False, False
+    quoted = text.lstrip(SEPARATORS + "¿¡*")[:1] in QUOTATION_MARKS
+    at, asked, core, intends = skip(head, 0, SEPARATORS + "¿¡*" + OPENERS), False, False, False
     while (verb := phrase_at(head, at, "remember", prefer=spoken_language)) is None:
         opening = max(
             (
@@ -56,10 +61,12 @@ def read_command(text: str, spoken_language: Language) -> NotebookCommand | None
         if opening is None:
             return None
         asked = asked or opening.phrase in map(fold, opening.language.could_you)
+        intends = intends or (opening.phrase in opening.language.intending and not asked)
         core = core or opening.phrase in opening.language.for_ever
         at = skip(head, opening.end, SEPARATORS + "-–—")
     language = verb.language
     core = core or verb.phrase in language.never_forget
+    explicit = not quoted and verb.phrase not in language.mentions
     at = verb.end
     link = ""
 
@@ -99,8 +106,10 @@ def read_command(text: str, spoken_language: Language) -> NotebookCommand | None
     rest = text[begin:]
     if language.verb_last and language.spacing != "words" and begin == at and has_words(rest):
         return None
+    if intends and not (linked or colon):  # "I want to remember this moment"
+        explicit = False
     if not has_words(rest) or _is_empty_reference(rest, language):
-        return NotebookCommand("", language, core)
+        return NotebookCommand("", language, core, explicit=explicit)
     question = is_question(text)
     if verb.phrase in language.recall and not colon:
         doubtful = (
@@ -117,7 +126,7 @@ def read_command(text: str, spoken_language: Language) -> NotebookCommand | None
         rest = rest[: please.start].rstrip(SEPARATORS)
     if linked and link in language.verb_last_after:
         rest = _main_clause(rest, language) or f"{link} {rest}"
-    return NotebookCommand(rest, language, core)
+    return NotebookCommand(rest, language, core, explicit=explicit)
 
 
 def _main_clause(clause: str, language: Language) -> str:
@@ -179,6 +188,7 @@ def read_command_at_end(text: str, spoken_language: Language) -> NotebookCommand
     if is_question(text) and not polite:
         return None
     language, core = verb.language, False
+    explicit = verb.phrase not in language.mentions and QUOTATION_MARKS.isdisjoint(text[end:])
     at = verb.start
     while match := phrase_ending_at(
         tail, len(tail[:at].rstrip()), "for_ever", prefer=language, only=True
@@ -199,8 +209,8 @@ def read_command_at_end(text: str, spoken_language: Language) -> NotebookCommand
         core, at = True, match.start
     rest = text[: cut + at].rstrip(SEPARATORS + "-–—")
     if not has_words(rest) or _is_empty_reference(rest, language):
-        return NotebookCommand("", language, core)
-    return NotebookCommand(rest, language, core)
+        return NotebookCommand("", language, core, explicit=explicit)
+    return NotebookCommand(rest, language, core, explicit=explicit)
 
 
 def read_search(text: str, spoken_language: Language) -> str | None:

@@ -6,6 +6,7 @@ from aiohttp import web
 
 from bot.conversations.search import ConversationHit
 from bot.fact_history import describe_histories, format_day
+from bot.hit_source import describe_says
 from bot.note_refs import format_note_ref
 from bot.said_in_chats import name_chat
 from bot.sanitize import one_line
@@ -38,6 +39,8 @@ class PassageView:
     source: Source
     history: str
     """Since when it is true and what was told before, or where it was changed; "" if neither is known."""
+    says: str
+    """Whose words it is, if the text does not say that itself; "" for its writer's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,4 +135,5 @@ def _passage_view(hit: SearchHit, terms: list[Term], history: str) -> PassageVie
         by_words=hit.by_words,
         source=hit.source,
         history=history,
+        says=describe_says(hit),
     )

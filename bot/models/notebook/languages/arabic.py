@@ -97,6 +97,7 @@ ARABIC = Language(
     that=phrases("أن|ان|أنّ|بأن"),
     for_ever=phrases("دائما|دائمًا|للأبد|إلى الأبد"),
     remember_end=phrases("تذكر هذا|تذكر ذلك|لا تنس|لا تنس ذلك|سجل هذا|للعلم"),
+    mentions=phrases("للعلم"),
     keep=phrases("احفظ|احفظه|احفظها|احفظي|خزن|خزّن|أرشف"),
     document=phrases("مستند|المستند|ملف|الملف|وثيقة|الوثيقة|المرفق|pdf"),
     search=phrases(

@@ -124,6 +124,9 @@ ENGLISH = Language(
         "|make a note|make a note of it|make a note of that|note that down|write that down|write it down"
         "|save that|fyi|for your information|just so you know|for the record"
     ),
+    mentions=phrases(
+        "fyi|for your information|for the record|just so you know|so you know|btw|by the way|reminder:"
+    ),
     keep=phrases("keep|save|store|file|archive"),
     document=phrases("document|documents|doc|file|files|pdf|attachment|attachments"),
     search=phrases(

@@ -128,6 +128,7 @@ FRENCH = Language(
         "note-le|notez-le|note ça|souviens-t'en|retiens-le|retiens ça|n'oublie pas|n'oubliez pas"
         "|ne l'oublie pas|pour info|pour information|garde-le en tête|à retenir|à noter"
     ),
+    mentions=phrases("au fait|pour info|pour information|sache que|sachez que"),
     keep=phrases(
         "garde|gardez|garder|garde-le|enregistre|enregistrez|enregistrer|enregistre-le|conserve|conservez"
         "|conserver|sauvegarde|sauvegarder|archive|archiver"

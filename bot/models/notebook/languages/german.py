@@ -132,6 +132,9 @@ GERMAN = Language(
         "|bitte nicht vergessen|vergiss das nicht|notier das|notiere das|bitte notieren|notier dir das"
         "|schreib das auf|schreib dir das auf|zur info|nur zur info|nur damit du es weißt"
     ),
+    mentions=phrases(
+        "zur info|nur zur info|zu deiner information|zur kenntnis|übrigens|nur damit du es weißt"
+    ),
     keep=phrases(
         "speicher|speichere|speichern|sichere|sichern|behalte|behalt|behalten|archiviere|archivieren|leg"
         "|lege|ablegen|heb|hebe|aufheben|bewahre|aufbewahren"

@@ -117,6 +117,7 @@ ITALIAN = Language(
         "ricordalo|ricordatelo|ricordati|annotalo|annotatelo|segnatelo|non dimenticarlo|non dimenticare"
         "|tienilo a mente|prendi nota|per tua informazione"
     ),
+    mentions=phrases("per tua informazione|a proposito|sappi che|promemoria:"),
     keep=phrases("salva|salvalo|salvare|conserva|conservalo|conservare|archivia|archivialo|archiviare|tieni"),
     document=phrases("documento|documenti|file|pdf|allegato"),
     search=phrases(

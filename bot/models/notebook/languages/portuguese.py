@@ -115,6 +115,7 @@ PORTUGUESE = Language(
         "lembra disso|lembre-se disso|lembra-te disso|anota isso|anote isso|anota aí|não esqueça"
         "|não esquece|não te esqueças|não se esqueça|toma nota|guarde isso"
     ),
+    mentions=phrases("para sua informação|para tua informação|a propósito|só para saber"),
     keep=phrases("guarda|guarde|guardar|guarda-o|guarde-o|salva|salve|salvar|arquiva|arquive|arquivar"),
     document=phrases("documento|documentos|arquivo|arquivos|ficheiro|pdf|anexo"),
     search=phrases(

@@ -115,6 +115,7 @@ SPANISH = Language(
         "recuérdalo|recuerdalo|recuerda eso|recuerda esto|anótalo|anotalo|apúntalo|apuntalo|no lo olvides"
         "|no olvides|tenlo en cuenta|toma nota|para que sepas|guárdalo"
     ),
+    mentions=phrases("para que sepas|para tu información|por cierto"),
     keep=phrases(
         "guarda|guarde|guardar|guárdalo|guardalo|archiva|archivar|archívalo|conserva|conservar|salva"
     ),

@@ -1,0 +1,50 @@
+"""Pure: find what a person asks the assistant to remember, in their own words."""
+
+from collections.abc import Sequence
+
+from bot.models.protocol import UserMessage
+from bot.models.user_text import own_words
+
+MAX_CHARS = 2_000
+"""Longer messages are mostly pasted text: only their first and last paragraph may ask for something."""
+_QUOTE_MARK = ">"
+
+
+def find_requests(message: UserMessage) -> tuple[str, ...]:
+    """Return what a message explicitly asks to remember, as it is to be noted; nothing if it asks for nothing.
+
+    Only the person's own words count: nothing quoted, forwarded, or in a document or summary. A reminder, a question,
+    a slash command, a statement without a request, and "by the way" are no requests; neither is "remember this" that
+    says nothing more.
+    """
+    text = "" if message.forwarded_from or message.earlier else own_words(message)
+    if not text.strip() or text.lstrip().startswith("/"):
+        return ()
+    from bot.models.notebook.message_parser import parse_message  # loads every language
+
+    with_document = any(not each.spoken for each in message.documents)
+    found: dict[str, None] = {}
+    for part in _parts(_without_quotations(text)):
+        for fact in parse_message(part, with_document=with_document).requested:
+            found["\n".join(filter(None, [fact.text, fact.block]))] = None
+    return tuple(found)
+
+
+def format_note(requests: Sequence[str]) -> str:
+    """Return the text of one note that holds all requests: as they are if there is one, else as a list."""
+    if len(requests) == 1:
+        return requests[0]
+    return "\n".join("- " + request.replace("\n", "\n  ") for request in requests)
+
+
+def _without_quotations(text: str) -> str:
+    """Return the text without lines that are marked as quoted, as in an e-mail."""
+    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith(_QUOTE_MARK))
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    """Return the parts of a message that may ask for something."""
+    if len(text) <= MAX_CHARS:
+        return (text,)
+    paragraphs = [each for each in text.split("\n\n") if each.strip()]
+    return tuple(dict.fromkeys((paragraphs[0], paragraphs[-1])))
