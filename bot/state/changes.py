@@ -123,6 +123,13 @@ def find_by_effect(db: apsw.Connection, effect: str) -> Change | None:
     return select_first(db, Change, "FROM changes WHERE effect = ? AND done ORDER BY number DESC", effect)
 
 
+def read_by_key(db: apsw.Connection, key: str) -> tuple[Change, ...]:
+    """Return the changes made by writes with this key, whatever they wrote, in order."""
+    # Keys of effects are the write's key, a slash and a digest; "0" is what follows "/".
+    rest = "FROM changes WHERE effect >= ? || '/' AND effect < ? || '0' AND done ORDER BY number"
+    return tuple(select(db, Change, rest, key, key))
+
+
 def read_changes(
     db: apsw.Connection,
     *,
