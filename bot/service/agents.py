@@ -7,6 +7,7 @@ from bot.agent import Agent
 from bot.conversations.conversation import Conversation
 from bot.dispatch import Agents
 from bot.prompt import system_prompt
+from bot.requested_notes import RequestedNotes
 from bot.searchable_chats import searchable_chats
 from bot.tools.conversations import conversation_tools
 from bot.tools.documents import document_tools
@@ -69,6 +70,9 @@ def build_agents(services: "Services", tools: Sequence[Tool] = ()) -> Agents:
             make_room=make_room,
             metrics=services.metrics,
             closed=() if with_memory else [each.spec.name for each in for_memory],
+            requested_notes=RequestedNotes(memory, services.note_writer, services.state)
+            if with_memory
+            else None,
         )
 
     return Agents(agent(with_memory=True), agent(with_memory=False))

@@ -178,6 +178,13 @@ def read_later(db: apsw.Connection, path: str, number: int) -> tuple[Change, ...
     return tuple(select(db, Change, rest, path, number))
 
 
+def read_by_key(db: apsw.Connection, key: str) -> tuple[Change, ...]:
+    """Return the changes made by writes with this key, whatever they wrote, in order."""
+    # Keys of effects are the write's key, a slash and a digest; "0" is what follows "/".
+    rest = "FROM changes WHERE effect >= ? || '/' AND effect < ? || '0' AND done ORDER BY number"
+    return tuple(select(db, Change, rest, key, key))
+
+
 def read_changes(
     db: apsw.Connection,
     *,
