@@ -35,6 +35,7 @@ def encode_conversation_hit(hit: ConversationHit, *, digits: int = 3) -> dict[st
         "date": hit.day.isoformat(),
         "snippet": hit.snippet,
         "score": round(hit.score, digits),
+        **({"says": hit.says} if hit.says else {}),
     }
 
 
@@ -44,7 +45,13 @@ def encode_excerpt(excerpt: Excerpt) -> dict[str, Any]:
         "chat": excerpt.chat,
         **({"chat_name": excerpt.chat_name} if excerpt.chat_name else {}),
         "messages": [
-            {"ref": each.ref, "who": each.who, "at": each.at.isoformat(timespec="seconds"), "text": each.text}
+            {
+                "ref": each.ref,
+                "who": each.who,
+                "at": each.at.isoformat(timespec="seconds"),
+                "text": each.text,
+                **({"says": each.says} if each.says else {}),
+            }
             for each in excerpt.messages
         ],
     }

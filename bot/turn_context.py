@@ -160,4 +160,6 @@ class TurnContext:
             conversation=conversation.id,
             asked_at=min(began, conversation.last_question_seq or began),
             model=conversation.last_model,
+            # The same after a crash, when results of other calls of the step may be stored already.
+            reading=conversation.reading(before=conversation.last_call_seq),
         )

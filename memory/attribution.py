@@ -58,6 +58,17 @@ def remove_marks(text: str) -> str:
     return _MARK.sub("", text)
 
 
+def shorten(text: str, max_chars: int, *, ending: str = " […]") -> str:
+    """Return a text, or its beginning with `ending`; a line that is cut keeps its marks."""
+    if len(text) <= max_chars:
+        return text
+    end = text.find("\n", max_chars)
+    line = text[text.rfind("\n", 0, max_chars) + 1 : len(text) if end < 0 else end]
+    kept = text[:max_chars].rstrip()
+    lost = [name for name in find_says(line) if name not in find_says(kept.rpartition("\n")[2])]
+    return f"{kept}{ending}" + (f" (says {'; '.join(lost)})" if lost else "")
+
+
 def clean_names(says: Iterable[str]) -> tuple[str, ...]:
     """Return names as a mark can hold them: each once, on one line, without brackets, not too many or too long."""
     names = tuple(dict.fromkeys(map(clean_name, says)))

@@ -1,5 +1,6 @@
 """Compacts long conversations: flushes them to the notes, and replaces older turns by a summary."""
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ from bot.conversations.conversation import Conversation, Entry
 from bot.conversations.flush import FLUSH_SECONDS, Flusher
 from bot.conversations.flush_result import FlushResult
 from bot.conversations.recall import recall
-from bot.conversations.summary import MIN_SUMMARY_TOKENS, extract, summarize
+from bot.conversations.summary import MIN_SUMMARY_TOKENS, attribute_summary, extract, summarize
 from bot.conversations.turns import split_turns
 from bot.messages import ChatId
 from bot.models.protocol import AssistantMessage
@@ -269,15 +270,17 @@ class Compactor:
         most = max(MIN_SUMMARY_TOKENS, round(self._max_tokens(conversation, cause) / 4 / ratio))
         prefer = await self._state.read_chosen_model(str(conversation.chat))
         if not (ask and self._flusher.has_model(prefer)):
-            return extract(messages, before=conversation.summary, max_tokens=most)
-        return await summarize(
-            self._model,
-            messages,
-            before=conversation.summary,
-            prefer=prefer,
-            max_tokens=most,
-            piece_tokens=self._settings.token_threshold,
-        )
+            summary = extract(messages, before=conversation.summary, max_tokens=most)
+        else:
+            summary = await summarize(
+                self._model,
+                messages,
+                before=conversation.summary,
+                prefer=prefer,
+                max_tokens=most,
+                piece_tokens=self._settings.token_threshold,
+            )
+        return await asyncio.to_thread(attribute_summary, summary, messages, conversation.summary)
 
 
 def find_cut(entries: Sequence[Entry], *, keep_tokens: int, max_turns: int | None = None) -> int | None:

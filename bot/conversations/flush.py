@@ -26,6 +26,7 @@ from bot.state import flushes, inbox, speakers
 from bot.state.changes import ChangeOrigin
 from bot.state.database import State, format_timestamp
 from bot.state.flushes import Cause, Flush
+from memory.attribution import find_says
 from memory.errors import EditRefused, MemoryFault, NoteMissing
 from memory.memory import CORE_NOTE, Memory
 
@@ -272,7 +273,7 @@ class Flusher:
                     row.replaces,
                     row.section,
                     key=f"flush-{row.id}-better",
-                    origin=await self._origin_of(row),
+                    origin=await self._origin_of(row, row.section),
                 )
             except (EditRefused, NoteMissing) as refusal:
                 log.info("a raw section stays as it is: %s", refusal)
@@ -286,7 +287,7 @@ class Flusher:
                 row.section,
                 key=f"flush-{row.id}",
                 title=title,
-                origin=await self._origin_of(row),
+                origin=await self._origin_of(row, row.section),
             )
             places = [format_note_ref(written.path, written.line_start, written.line_end)]
         await self._update_row(row, stage="written", places=places)
@@ -310,7 +311,7 @@ class Flusher:
                 row.core,
                 key=f"flush-{row.id}-core",
                 title="Memory",
-                origin=await self._origin_of(row),
+                origin=await self._origin_of(row, row.core),
             )
             places.append(format_note_ref(written.path, written.line_start, written.line_end))
         told = "" if row.key or row.replaces or not notice else combine_results([row], places).notice
@@ -337,7 +338,7 @@ class Flusher:
             improved.append(better)
         return improved
 
-    async def _origin_of(self, row: Flush) -> ChangeOrigin:
+    async def _origin_of(self, row: Flush, text: str) -> ChangeOrigin:
         """Return what the changes of a flush are recorded with; they are a person's if only one person spoke."""
         spoke = partial(
             speakers.read_only_speaker, conversation=row.conversation, after=row.after, upto=row.upto
@@ -349,6 +350,7 @@ class Flusher:
             conversation=row.conversation,
             asked_at=row.after + 1,
             upto=row.upto,
+            says=find_says(text),
         )
 
     # -- rows ---------------------------------------------------------------------------------------------

@@ -2,16 +2,18 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bot import phrases
 from bot.access import TERMINAL
 from bot.conversations.turns import split_turns
+from bot.foreign_text import AuthorFinder, IsSaid, TurnReading, attribute_message, find_foreign, said_before
 from bot.models.protocol import AssistantMessage, Message, ToolResult, UserMessage
 from bot.models.tool_calls import parse_arguments
 from bot.models.user_text import user_text
 from bot.sanitize import one_line
+from memory.attribution import attribute, shorten
 from memory.formatting import clean_text
 from memory.tokenizer import parse_query, tokenize
 
@@ -190,6 +192,18 @@ def _truncate_section(lines: Sequence[str]) -> str:
     return f"{text[: end if end > 0 else SECTION_CHARS]}\n\n{TOO_LONG_MARK}"
 
 
+def attribute_answer(answer: ParsedAnswer, reading: TurnReading) -> ParsedAnswer:
+    """Return an answer with its foreign lines marked; foreign facts for MEMORY.md go into the section instead."""
+    if not (foreign := find_foreign(reading)):
+        return answer
+    finder = AuthorFinder(reading, foreign)
+    body, _ = finder.attribute(answer.body)
+    facts = [(fact, finder.find_authors(fact)) for fact in answer.core]
+    moved = [attribute(f"- {_escape_line(fact)}", says) for fact, says in facts if says]
+    body = _truncate_section(_deduplicate([*body.split("\n"), *moved]))
+    return replace(answer, body=body, core=tuple(fact for fact, says in facts if not says))
+
+
 # -- the messages themselves --------------------------------------------------------------------------------
 
 
@@ -204,7 +218,8 @@ def format_raw(messages: Sequence[Message], *, mark: str = RAW_MARK) -> str:
     if not any(map(_has_text, people)):
         return ""
     most = max(RAW_MIN_CHARS, min(RAW_MESSAGE_CHARS, RAW_CHARS // len(people)))
-    shown = [item for turn in turns if (item := "\n".join(_format_turn(turn, most)))]
+    is_said = said_before(messages)
+    shown = [item for turn in turns if (item := "\n".join(_format_turn(turn, most, is_said)))]
     room, kept = RAW_CHARS * 5 // 4, list[str]()
     for item in reversed(shown):
         room -= len(item)
@@ -215,12 +230,12 @@ def format_raw(messages: Sequence[Message], *, mark: str = RAW_MARK) -> str:
     return "\n\n".join([mark, *left_out, "\n".join(kept)])
 
 
-def _format_turn(turn: Sequence[Message], max_chars: int) -> Iterator[str]:
+def _format_turn(turn: Sequence[Message], max_chars: int, is_said: IsSaid) -> Iterator[str]:
     for message in turn:
         if isinstance(message, UserMessage) and _has_text(message):
-            yield _format_item(_shorten(user_text(message), max_chars))
+            yield _format_item(shorten(user_text(attribute_message(message, is_said)), max_chars))
         elif isinstance(message, AssistantMessage) and message.text.strip():
-            yield f"  - → {one_line(message.text, limit=ANSWER_CHARS)}"
+            yield attribute(f"  - → {one_line(message.text, limit=ANSWER_CHARS)}", message.says)
 
 
 def _has_text(message: UserMessage) -> bool:
@@ -231,10 +246,6 @@ def _format_item(text: str) -> str:
     lines = [_escape_line(line.strip()) for line in clean_text(text).strip().split("\n") if line.strip()]
     lines[0] = re.sub(r"^[-*+][ \t]+", "", lines[0])
     return "\n".join([f"- {lines[0]}", *(f"  {line}" for line in lines[1:])])
-
-
-def _shorten(text: str, max_chars: int) -> str:
-    return text if len(text) <= max_chars else f"{text[:max_chars].rstrip()} […]"
 
 
 def _drop_noted_turn(turn: Sequence[Message]) -> Sequence[Message]:

@@ -30,9 +30,11 @@ def encode_message(message: Message, *, by: str = "") -> tuple[str, str]:
     match message:
         case UserMessage():
             return "user", dump_json({**_encode_user_message(message), **({"by": by} if by else {})})
-        case AssistantMessage(text, calls, model, raw):
+        case AssistantMessage(text, calls, model, raw, says):
             told = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
-            step = {"raw": {"kind": raw.kind, "content": raw.content}} if raw else {}
+            step: dict[str, Any] = {"raw": {"kind": raw.kind, "content": raw.content}} if raw else {}
+            if says:
+                step["says"] = list(says)
             return "assistant", dump_json({"text": text, "calls": told, "model": model, **step})
         case ToolResult(call_id, name, content, failed):
             return "result", dump_json(
@@ -48,7 +50,8 @@ def decode_message(kind: str, fields: Mapping[str, Any]) -> Message:
         case "assistant":
             calls = (ToolCall(call["id"], call["name"], call["arguments"]) for call in fields["calls"])
             raw = RawStep(**fields["raw"]) if "raw" in fields else None
-            return AssistantMessage(fields["text"], tuple(calls), fields["model"], raw)
+            says = tuple(map(str, fields.get("says", ())))
+            return AssistantMessage(fields["text"], tuple(calls), fields["model"], raw, says)
         case "result":
             return ToolResult(fields["call_id"], fields["name"], fields["content"], fields["failed"])
     raise LookupError(kind)

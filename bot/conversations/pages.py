@@ -15,6 +15,7 @@ from bot.models.protocol import AssistantMessage, Message, ToolResult, UserMessa
 from bot.models.user_text import own_words
 from bot.sanitize import one_line, strip_controls
 from bot.state.conversations import TimedRow
+from memory.attribution import clean_name
 from memory.forgetting import FORGOTTEN
 from memory.surrogates import replace_surrogates
 
@@ -109,6 +110,8 @@ class SpokenMessage(NamedTuple):
     name: str = ""
     """Who said it: the speaker in a room, the author of forwarded words; "" in a private chat and for the assistant."""
     is_forwarded: bool = False
+    says: tuple[str, ...] = ()
+    """Whose words it is or repeats, if not the speaker's: the author of forwarded words, documents."""
     is_echo: bool = False
     """Whether the built-in notebook said it: it repeats notes and messages, and knows nothing else."""
 
@@ -225,13 +228,21 @@ def _spoken_message(entry: TimedRow, message: UserMessage | AssistantMessage) ->
     try:
         if isinstance(message, AssistantMessage):
             text = replace_surrogates(message.text.removesuffix(INTERRUPTED_TEXT))
-            return SpokenMessage(seq, text, at, by_assistant=True, is_echo=message.model.startswith(BUILTIN))
+            return SpokenMessage(
+                seq,
+                text,
+                at,
+                by_assistant=True,
+                says=tuple(map(clean_name, message.says)),
+                is_echo=message.model.startswith(BUILTIN),
+            )
         return SpokenMessage(
             seq,
             replace_surrogates(own_words(message)),
             at,
             name=one_line(message.forwarded_from or message.speaker),
             is_forwarded=bool(message.forwarded_from),
+            says=(clean_name(message.forwarded_from),) if message.forwarded_from else (),
         )
     except (AttributeError, TypeError):
         return None

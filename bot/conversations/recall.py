@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from bot.conversations.core_note import visible_part
+from memory.attribution import shorten
 from memory.errors import MemoryFault, NoteMissing
 from memory.memory import CORE_NOTE, Memory
 
@@ -66,7 +67,7 @@ def _find_bullets(text: str) -> list[str]:
         else:
             beneath = False
     texts = ("\n".join(bullet) for bullet in bullets)
-    return [text if len(text) <= BULLET_CHARS else f"{text[:BULLET_CHARS].rstrip()} […]" for text in texts]
+    return [shorten(text, BULLET_CHARS) for text in texts]
 
 
 async def _read_note(memory: Memory, path: str) -> str:

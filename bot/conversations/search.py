@@ -85,6 +85,8 @@ class ConversationHit:
     snippet: str
     score: float
     """0 to 1, as of notes."""
+    says: tuple[str, ...] = ()
+    """Whose words it is or repeats, if not the speaker's: the author of forwarded words, documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,8 @@ class ShownMessage:
     at: datetime
     """On the owner's clock."""
     text: str
+    says: tuple[str, ...] = ()
+    """As of a hit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +283,7 @@ class ConversationSearch:
                     self._name(each, chat),
                     moment_of(each.at, zone),
                     each.text.strip(),
+                    each.says,
                 )
                 for each in said
             ),
@@ -325,6 +330,7 @@ class ConversationSearch:
                     day=page.path.day,
                     snippet=text,
                     score=hit.score,
+                    says=said[seq].says,
                 )
 
     def _name(self, said: SpokenMessage, chat: StoredChat) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from bot.conversations.transcript import MIN_PIECE_TOKENS, SHORT_TOKENS, ask, halve_limit, split_pieces
+from bot.foreign_text import AuthorFinder, TurnReading, find_foreign
 from bot.models.errors import ContextTooLong, ModelError
 from bot.models.protocol import Message, UserMessage
 from bot.models.token_estimate import estimate_message_tokens, estimate_text_tokens
@@ -63,6 +64,18 @@ async def summarize(
         words = _last_lines(_lines(messages, before), max_tokens - estimate_text_tokens(text) - 20)
         text = "\n".join([text, "", ALONGSIDE, *words])
     return _truncate(text, max_tokens)
+
+
+def attribute_summary(summary: str, messages: Sequence[Message], before: str) -> str:
+    """Return a summary whose foreign lines are marked, so that later turns know whose words they are.
+
+    `messages`, and the summary `before` them, are what it summarizes.
+    """
+    reading = TurnReading(tuple(messages), before)
+    if not (foreign := find_foreign(reading)):
+        return summary
+    finder = AuthorFinder(reading, foreign, together=True)
+    return "\n".join(line if line in _MARKS else finder.attribute(line)[0] for line in summary.split("\n"))
 
 
 def extract(messages: Iterable[Message], *, before: str, max_tokens: int) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import date, datetime, tzinfo
 from typing import TYPE_CHECKING
 
-from bot.conversations.conversation import SUMMARY_TEMPLATE, Entry, repair_tool_calls
+from bot.conversations.conversation import Entry, repair_tool_calls, summary_text
 from bot.conversations.turns import split_turns
 from bot.models.errors import ContextTooLong, EmptyAnswer
 from bot.models.protocol import (
@@ -93,7 +93,7 @@ async def ask(
     may_shorten: bool = False,
 ) -> Answer:
     """Ask a language model to write about a piece. Raises ModelError; ContextTooLong if no window can hold it."""
-    before = [UserMessage(SUMMARY_TEMPLATE.format(summary=summary))] if summary else []
+    before = [UserMessage(summary_text(summary))] if summary else []
     if not before and messages and not isinstance(messages[0], UserMessage):
         before = [UserMessage(CONTINUATION)]  # some providers reject a history that begins with an answer
     request = ModelRequest(
@@ -149,12 +149,33 @@ def _split_units(messages: Iterable[_Spoken], max_tokens: int) -> Iterator[Seque
             continue
         for message in turn:
             if isinstance(message, UserMessage):
-                text = user_text(replace(message, said_on=None))
-                for number, part in enumerate(_split_text(text, max_tokens)):
+                for number, part in enumerate(_split_message(message, max_tokens)):
                     # The day stays a field: it is nothing that the person said.
-                    yield [UserMessage(part, said_on=None if number else message.said_on)]
+                    yield [replace(part, said_on=None if number else message.said_on)]
             else:
                 yield from ([replace(message, text=part)] for part in _split_text(message.text, max_tokens))
+
+
+def _split_message(message: UserMessage, max_tokens: int) -> Iterator[UserMessage]:
+    """Split a message so that each part of it that others said is still marked as such."""
+    if not (message.documents or message.forwarded_from or message.quoted):
+        for part in _split_text(user_text(replace(message, said_on=None)), max_tokens):
+            yield UserMessage(part)
+        return
+    rest = replace(message, documents=(), said_on=None)
+    for part in _split_framed(message.text, max_tokens, replace(rest, text="")):
+        yield replace(rest, text=part)
+        rest = replace(rest, quoted=None)
+    for each in message.documents:
+        empty = UserMessage("", speaker=message.speaker, forwarded_from=message.forwarded_from)
+        frame = replace(empty, documents=(replace(each, content=""),))
+        for part in _split_framed(each.content, max_tokens, frame) if each.content else ("",):
+            yield replace(empty, documents=(replace(each, content=part),))
+
+
+def _split_framed(text: str, max_tokens: int, frame: UserMessage) -> Iterator[str]:
+    """Split a text into parts that fit together with the frame around each of them."""
+    return _split_text(text, max(max_tokens // 2, max_tokens - estimate_message_tokens(frame)))
 
 
 def _shorten(text: str) -> str:

@@ -98,6 +98,8 @@ class AssistantMessage:
     model: str = ""
     """`provider/model` that wrote it."""
     raw: RawStep | None = None
+    says: tuple[str, ...] = ()
+    """Whose words the text repeats, of what the turn has read: documents, authors of forwarded messages."""
 
 
 @dataclass(frozen=True, slots=True)

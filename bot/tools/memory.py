@@ -1,18 +1,23 @@
 """The tools with which a model uses the memory."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from bot.conversations.search import ConversationHit, ConversationSearch, Moment
+from bot.foreign_text import find_foreign
+from bot.foreign_writes import CheckedText, check_edit, check_write
 from bot.note_writes import OnceWriter
 from bot.search_sources import SearchSource, search_sources
 from bot.sources_json import encode_conversation_hit
 from bot.tools.toolbox import Tool, ToolUse, tool
 from memory.attribution import says_of
-from memory.memory import Memory
+from memory.memory import CORE_NOTE, Memory
 from memory.note_draft import WriteTarget
 from memory.notes import NoteText
 from memory.search import SearchHit
@@ -133,7 +138,10 @@ def memory_tools(
         Use it right away when the person asks you to remember something, or mentions a fact, decision, plan or
         preference that will matter later. Don't use it for small talk or for what is already in the notes.
         """
-        return _format_lines(await note_writer.write(content, key=use.key, target=target, origin=use.origin))
+        checked = await asyncio.to_thread(check_write, content, target, use.reading)
+        origin = replace(use.origin, says=checked.says)
+        written = await note_writer.write(checked.text, key=use.key, target=checked.target, origin=origin)
+        return _format_lines(written, checked)
 
     @tool
     async def memory_edit(
@@ -148,7 +156,15 @@ def memory_tools(
         use: ToolUse,
     ) -> dict[str, Any]:
         """Correct or remove a passage of a note that is wrong or no longer true; read it first."""
-        return _format_lines(await note_writer.edit(path, old, new, key=use.key, origin=use.origin))
+        checked = CheckedText(new)
+        if find_foreign(use.reading):
+            note = await memory.get(path)
+            check = partial(check_edit, old, new, use.reading, note=note.text, is_core=note.path == CORE_NOTE)
+            checked = await asyncio.to_thread(check)
+        origin = replace(use.origin, says=checked.says)
+        return _format_lines(
+            await note_writer.edit(path, old, checked.text, key=use.key, origin=origin), checked
+        )
 
     return memory_search, memory_get, memory_write, memory_edit
 
@@ -170,8 +186,9 @@ def _format_hit(hit: SearchHit) -> dict[str, Any]:
     return {**told, "heading": hit.heading} if hit.heading else told
 
 
-def _format_lines(written: WriteResult) -> dict[str, Any]:
-    return {"path": written.path, "line_start": written.line_start, "line_end": written.line_end}
+def _format_lines(written: WriteResult, checked: CheckedText) -> dict[str, Any]:
+    told = {"path": written.path, "line_start": written.line_start, "line_end": written.line_end}
+    return {**told, "note": checked.note} if checked.note else told
 
 
 def _truncate_note(note: NoteText) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The tool with which a model sets a reminder."""
 
+import asyncio
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -7,6 +8,7 @@ from pydantic import Field
 
 from bot import phrases
 from bot.access import TERMINAL
+from bot.foreign_writes import check_reminder
 from bot.reminders import MAX_CHARACTERS, ReminderNotSet, ReminderRequest, Reminders, format_recurrence
 from bot.state.reminders import ReminderRow
 from bot.timeparse import TimeParseError
@@ -53,7 +55,9 @@ def reminder_tools(reminders: Reminders) -> tuple[Tool, ...]:
             moment, rest = reminders.parse(when)
             if rest:
                 raise BadCall(f'In "when", "{rest}" is not part of a time. {TIME_FORMATS}')
-            row = await reminders.add(ReminderRequest(use.key, use.chat, use.person), moment, text.strip())
+            row = await reminders.add(
+                ReminderRequest(use.key, use.chat, use.person), moment, await _mark(text.strip(), use)
+            )
         except TimeParseError as error:
             raise BadCall(f"{error} {TIME_FORMATS}") from error
         except ReminderNotSet as error:
@@ -61,6 +65,11 @@ def reminder_tools(reminders: Reminders) -> tuple[Tool, ...]:
         return _format_reminder(reminders, row, use)
 
     return (remind,)
+
+
+async def _mark(text: str, use: ToolUse) -> str:
+    """Return a reminder's text, marked if it is not the person's own words."""
+    return await asyncio.to_thread(check_reminder, text, use.reading)
 
 
 def _format_reminder(reminders: Reminders, row: ReminderRow, use: ToolUse) -> dict[str, Any]:

@@ -5,13 +5,14 @@ import json
 import logging
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import accumulate
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
+from bot.foreign_text import TurnReading
 from bot.messages import ChatId, PersonId
 from bot.models.protocol import ToolCall, ToolResult, ToolSpec
 from bot.models.tool_calls import NotAnObject, parse_arguments
@@ -58,6 +59,8 @@ class ToolUse:
     """Seq of the first message that the turn answers."""
     model: str = ""
     """The model that made the call, as `provider/model`; "" if none did."""
+    reading: TurnReading = field(default=TurnReading(), repr=False)
+    """What the model had read when it made the call."""
 
     @property
     def origin(self) -> ChangeOrigin:

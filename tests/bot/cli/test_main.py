@@ -181,8 +181,9 @@ def test_search_as_json(with_notes: Commonplace) -> None:
         "heading",
         "told",
         "superseded_by",
+        "says",
     }
-    assert (hit["told"], hit["superseded_by"]) == (None, None)
+    assert (hit["told"], hit["superseded_by"], hit["says"]) == (None, None, [])
     assert (hit["path"], hit["line_start"], hit["source"]) == ("house.md", 9, "fts")
     assert 0 < hit["score"] <= 1
 

@@ -185,7 +185,7 @@ def test_messages_are_kept_with_what_they_quote_and_what_was_said_aloud() -> Non
     text = format_raw([only_voice, AssistantMessage("Yes."), quoting])
     assert text.endswith(
         "- [In a voice message:]\n  And bread.\n  - → Yes.\n"
-        "- Ann: [In reply to Bo:]\n  > Party at 9\n  Remember this"
+        "- Ann: [In reply to Bo:]\n  > Party at 9 (says Bo)\n  Remember this"
     )
     assert format_raw([only_voice])
 

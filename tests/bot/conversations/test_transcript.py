@@ -56,8 +56,15 @@ def test_nothing_that_came_along_is_missing_from_the_pieces() -> None:
     document = AttachedText("document 3: a.txt", story, "aaaaaaaaaaaa", 3)
     message = UserMessage("Look", speaker="Ann", quoted=Quoted("Here."), documents=(document,))
     pieces = split_pieces([message, AssistantMessage("I see.")], 500)
-    told = "".join(user_text(each) for piece in pieces for each in piece if isinstance(each, UserMessage))
-    assert told == user_text(message)
+    told = [each for piece in pieces for each in piece if isinstance(each, UserMessage)]
+    assert "".join(part.content for each in told for part in each.documents) == story
+    assert [each.text for each in told if each.text] == ["Look"]
+    assert [each.quoted for each in told if each.quoted] == [message.quoted]
+    # Each part of the document is told apart from what Ann says.
+    assert all(
+        "<<<aaaaaaaaaaaa\n" in user_text(each) and "\naaaaaaaaaaaa>>>" in user_text(each) for each in told[1:]
+    )
+    assert all(sum(map(estimate_message_tokens, piece)) <= 510 for piece in pieces)
     assert split_pieces([message], 50_000) == [(message,)]
 
 

@@ -107,6 +107,7 @@ async def test_what_is_written_is_found_and_read(rpc: Rpc) -> None:
         "line_start": 3,
         "line_end": 3,
         "total_lines": 3,
+        "says": [],
     }
 
 

@@ -1,0 +1,363 @@
+"""Foreign text that a turn has read, such as documents and forwarded messages, and what of a text comes from it; pure.
+
+A person's own words are what they write and say aloud, in a room those of everybody who may speak to the assistant.
+Foreign are documents, forwarded messages, quotations of somebody else, and notes and messages that are marked as
+somebody's words (memory/attribution.py).
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from bot.conversations.turns import split_turns
+from bot.models.protocol import AssistantMessage, AttachedText, Message, ToolResult, UserMessage
+from bot.models.user_text import own_words
+from memory.attribution import MAX_NAMES, attribute, clean_name, find_says, marked_lines, remove_marks
+from memory.formatting import clean_text
+from memory.stop_words import load_all_stop_words
+from memory.tokenizer import parse_query, tokenize
+
+DOCUMENT = "a document"
+SOMEBODY = "somebody"
+
+OWN_SHARE = 0.5
+"""Minimum share of a text's meaningful words that are the person's own, for the text to be theirs …"""
+OWN_FOR_EACH_FOREIGN = 4
+"""… and how many own words there must be for each word that only foreign text has."""
+SURE_DIGITS = 5
+"""A number with this many digits is the same however it is grouped, and is never made up by a model."""
+
+_REPORTING_WORDS = (
+    "user users person owner called named name prefers likes wants says said told asked mentioned noted"
+)
+"""What models add when they write down what somebody said."""
+_NO_CONTENT = frozenset({"path", "note", "ref", "chat", "who", "date", "source", "told", "superseded_by"})
+"""Fields of a tool's result that only describe the text."""
+_HEADING = re.compile(r"[^:]*?: (?P<name>.+?) \([^()]*\)(?:\. |$)")
+_NUMBER = re.compile(r"[^\W_]*\d(?:[\w.,:/-]*\w)?")
+_DATE_OR_TIME = re.compile(r"\d{4}-\d{2}-\d{2}(?:t[\d:]+)?|\d{1,2}[:.]\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+_QUOTE_SPACE = re.compile(r"\s+")
+
+
+IsSaid = Callable[[str], bool]
+"""Returns whether somebody who may speak here has said a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignText:
+    """A text that is not the person's own words."""
+
+    says: str
+    """Whose words it is: a document, a name."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnReading:
+    """What a model has read when it writes something."""
+
+    messages: tuple[Message, ...] = ()
+    """The conversation, without what its summary replaces."""
+    summary: str = ""
+    recalled: str = ""
+    """Notes shown beside the conversation."""
+
+    @property
+    def last_turn(self) -> tuple[UserMessage, ...]:
+        """The messages of people that the model answers."""
+        turns = split_turns(self.messages)
+        return tuple(each for each in turns[-1] if isinstance(each, UserMessage)) if turns else ()
+
+
+def find_foreign(reading: TurnReading) -> tuple[ForeignText, ...]:
+    """Return the foreign texts that a model has read, the latest last."""
+    is_said = said_before(reading.messages)
+    found = [*_marked(reading.recalled), *_marked(reading.summary)]
+    for message in reading.messages:
+        found += _foreign_in(message, is_said)
+    return tuple(each for each in found if each.text.strip())
+
+
+def person_words(message: UserMessage) -> str:
+    """Return what the person wrote or said aloud; nothing of a forwarded message or of a summary."""
+    return "" if message.forwarded_from or message.earlier else own_words(message)
+
+
+class AuthorFinder:
+    """Finds whose words a text is that was written after all this was read."""
+
+    def __init__(
+        self,
+        reading: TurnReading,
+        foreign: Sequence[ForeignText] | None = None,
+        *,
+        own: str = "",
+        together: bool = False,
+    ) -> None:
+        """`own`: further text that is not foreign. `together`: the text may tell of the whole conversation at once.
+
+        Otherwise, the person's words must be of one or two adjacent turns, or of the last one: the words of a long
+        conversation are enough to say nearly anything.
+        """
+        texts = find_foreign(reading) if foreign is None else foreign
+        self.says = tuple(dict.fromkeys(clean_name(each.says) for each in texts))
+        """Whose words have been read; () if there is no foreign text."""
+        self._foreign = [(clean_name(each.says), _Words.of(each.text)) for each in texts]
+        self._own = _own_candidates(reading, own, together=together) if texts else []
+
+    def attribute(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """Return a text whose foreign lines are marked, and whose words these are; lines are judged one by one."""
+        if not self._foreign:
+            return text, ()
+        lines = clean_text(text).split("\n")
+        authors = [self._find_authors(line) for line in lines]
+        if any(each is None for each in authors):
+            whole = self.find_authors(text)
+            authors = [whole if each is None else each for each in authors]
+        marked = "\n".join(attribute(line, each or ()) for line, each in zip(lines, authors, strict=True))
+        says = tuple(dict.fromkeys(name for each in authors for name in each or ()))
+        return (marked, says) if says else (text, ())
+
+    def find_authors(self, text: str) -> tuple[str, ...]:
+        """Return whose words a text is; () if it is the person's own."""
+        if not self._foreign:
+            return ()
+        found = self._find_authors(text)
+        return self.says[-MAX_NAMES:] if found is None else found
+
+    def _find_authors(self, text: str) -> tuple[str, ...] | None:
+        """Return whose words a text is; None if it has no words to tell that by."""
+        if not any(map(str.isalnum, text)):
+            return ()
+        plain = remove_marks(text)
+        words, numbers = _content(plain)
+        if not words and not numbers:
+            return None
+        if any(self._is_own(words, numbers, own) for own in self._own):
+            return ()
+        own = self._own[-1] if self._own else _Words.of("")
+        matches = [
+            (name, len((words - own.terms) & foreign.terms) + sum(map(foreign.has_number, numbers)))
+            for name, foreign in self._foreign
+        ]
+        most = max(count for _, count in matches)
+        if most == 0:
+            return self.says[-MAX_NAMES:]
+        best: dict[str, int] = {}
+        for name, count in matches:
+            best[name] = max(count, best.get(name, 0))
+        ranked = sorted(best, key=lambda name: -best[name])
+        return tuple(name for name in ranked if 2 * best[name] >= most)[:MAX_NAMES]
+
+    def _is_own(self, words: frozenset[tuple[str, ...]], numbers: Sequence[str], own: "_Words") -> bool:
+        for number in numbers:
+            if not own.has_number(number) and (
+                any(foreign.has_number(number) for _, foreign in self._foreign) or _is_telling(number)
+            ):
+                return False
+        if not words:
+            return any(map(own.has_number, numbers))
+        theirs = words & own.terms
+        others = words - theirs
+        foreign = sum(any(word in each.terms for _, each in self._foreign) for word in others)
+        return len(theirs) >= OWN_SHARE * len(words) and len(theirs) >= OWN_FOR_EACH_FOREIGN * foreign
+
+
+# -- what is foreign --------------------------------------------------------------------------------------
+
+
+def said_before(messages: Iterable[Message]) -> IsSaid:
+    """Return a function that returns whether somebody who may speak here has said a text, which is then quoted."""
+    texts = [_QUOTE_SPACE.sub(" ", person_words(each)) for each in messages if isinstance(each, UserMessage)]
+
+    def is_said(text: str) -> bool:
+        wanted = _QUOTE_SPACE.sub(" ", text).strip().removesuffix("…").strip()
+        return any(wanted in each for each in texts)
+
+    return is_said
+
+
+def _foreign_in(message: Message, is_said: IsSaid) -> Iterator[ForeignText]:
+    match message:
+        case UserMessage():
+            yield from foreign_parts(message, is_said)
+        case AssistantMessage(text=text, says=says):
+            for name in says:
+                yield ForeignText(name, text)
+        case ToolResult(content=content, failed=False):
+            yield from _foreign_in_result(content)
+
+
+def foreign_parts(message: UserMessage, is_said: IsSaid) -> Iterator[ForeignText]:
+    """Yield the parts of a message that are not the person's own words."""
+    quoted, forwarded = message.quoted, message.forwarded_from
+    if quoted and not quoted.mine and not is_said(quoted.text):
+        yield ForeignText(quoted.sender_name or SOMEBODY, quoted.text)
+    if forwarded:
+        yield ForeignText(forwarded, message.text)
+    for document in message.documents:
+        if document.spoken and forwarded:
+            yield ForeignText(forwarded, document.content)
+        elif document.content and not document.spoken:
+            yield ForeignText(document_name(document), f"{document.heading}\n{document.content}")
+
+
+def attribute_message(message: UserMessage, is_said: IsSaid) -> UserMessage:
+    """Return a message in which every line that is not the person's own words is marked."""
+    quoted, forwarded = message.quoted, message.forwarded_from
+    if quoted and not quoted.mine and not is_said(quoted.text):
+        quoted = replace(quoted, text=attribute(quoted.text, (quoted.sender_name or SOMEBODY,)))
+    documents = []
+    for each in message.documents:
+        says = () if each.spoken else (document_name(each),)
+        documents.append(replace(each, content=attribute(each.content, (forwarded,) if forwarded else says)))
+    text = attribute(message.text, (forwarded,)) if forwarded else message.text
+    return replace(message, text=text, quoted=quoted, documents=tuple(documents))
+
+
+def document_name(document: AttachedText) -> str:
+    """Return a document's file name; "a document" if it has none."""
+    named = _HEADING.match(document.heading)
+    return named["name"] if named else DOCUMENT
+
+
+def _foreign_in_result(content: str) -> Iterator[ForeignText]:
+    if '"says"' not in content:
+        return
+    try:
+        yield from _find_says(json.loads(content))
+    except (ValueError, RecursionError):
+        return
+
+
+def _find_says(value: object) -> Iterator[ForeignText]:
+    """Yield what the parts of a tool's result say that have a field `says`."""
+    if isinstance(value, Mapping):
+        says = value.get("says")
+        if isinstance(says, list) and says:
+            parts = (each for key, each in value.items() if key not in _NO_CONTENT and isinstance(each, str))
+            text = "\n".join(parts)
+            # In a note, only the lines with a mark are somebody else's; a document has no marks.
+            text = marked_lines(text) or text
+            yield from (ForeignText(str(name), text) for name in says)
+        for each in value.values():
+            yield from _find_says(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _find_says(each)
+
+
+def _marked(notes: str) -> Iterator[ForeignText]:
+    for line in marked_lines(notes).split("\n"):
+        yield from (ForeignText(name, line) for name in find_says(line))
+
+
+# -- words ------------------------------------------------------------------------------------------------
+
+
+class _Words(NamedTuple):
+    """The words and numbers of a text."""
+
+    terms: frozenset[tuple[str, ...]]
+    """Words, and pairs of adjacent ones, which stand for words in scripts without spaces."""
+    numbers: frozenset[str]
+    digits: str
+    """All digits, joined: numbers may be grouped in another way."""
+
+    @classmethod
+    def of(cls, text: str) -> "_Words":
+        text = remove_marks(text)
+        words = tokenize(text)
+        numbers = [found.lower() for found in _NUMBER.findall(text)]
+        return cls(
+            frozenset([*((word,) for word in words), *pairwise(words)]),
+            frozenset(numbers),
+            "".join(letter for letter in text if letter.isdigit()),
+        )
+
+    def __or__(self, other: "_Words") -> "_Words":
+        return _Words(self.terms | other.terms, self.numbers | other.numbers, f"{self.digits} {other.digits}")
+
+    def has_number(self, number: str) -> bool:
+        digits = _digits(number)
+        return number in self.numbers or (len(digits) >= SURE_DIGITS and digits in self.digits)
+
+
+def _own_candidates(reading: TurnReading, own: str, *, together: bool) -> list[_Words]:
+    """Return vocabularies of the person's own words, each of which a text may be made of."""
+    turns = [_Words.of(text) for text in _own_turns(reading)]
+    notes = [_Words.of(text) for text in _own_notes(reading)]
+    now = (turns[-1] if turns else _Words.of("")) | _Words.of(own)
+    if together:
+        everything = now
+        for each in [*turns, *notes]:
+            everything = everything | each
+        return [everything]
+    return [
+        *(first | second | now for first, second in pairwise(turns)),
+        *(each | now for each in notes),
+        now,
+    ]
+
+
+def _own_turns(reading: TurnReading) -> list[str]:
+    texts = []
+    for turn in split_turns(reading.messages):
+        people = [each for each in turn if isinstance(each, UserMessage)]
+        texts.append("\n".join(f"{each.speaker}\n{person_words(each)}" for each in people))
+    return texts
+
+
+def _own_notes(reading: TurnReading) -> Iterator[str]:
+    """Yield notes that were read and are nobody else's words."""
+    for text in (reading.recalled, reading.summary):
+        yield from (line for line in text.split("\n") if line.strip() and not find_says(line))
+    for message in reading.messages:
+        if isinstance(message, ToolResult) and not message.failed:
+            try:
+                yield from _unmarked(json.loads(message.content))
+            except (ValueError, RecursionError):
+                continue
+
+
+def _unmarked(value: object) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        is_marked = bool(value.get("says"))
+        for key, each in value.items():
+            if isinstance(each, str) and key in ("snippet", "text") and not is_marked:
+                yield each
+            else:
+                yield from _unmarked(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _unmarked(each)
+
+
+def _content(text: str) -> tuple[frozenset[tuple[str, ...]], tuple[str, ...]]:
+    """Return the meaningful words of a text without its numbers, and its numbers."""
+    ignored = _ignored_words()
+    terms = (term.tokens for term in parse_query(text))
+    words = frozenset(
+        tokens
+        for tokens in terms
+        if not any(map(str.isdigit, "".join(tokens))) and not (len(tokens) == 1 and tokens[0] in ignored)
+    )
+    return words, tuple(dict.fromkeys(found.lower() for found in _NUMBER.findall(text)))
+
+
+@cache
+def _ignored_words() -> frozenset[str]:
+    return frozenset(tokenize(" ".join([*load_all_stop_words(), _REPORTING_WORDS])))
+
+
+def _is_telling(number: str) -> bool:
+    """Return whether a number cannot be a model's own, as the date of "tomorrow" is."""
+    return len(_digits(number)) >= SURE_DIGITS and not _DATE_OR_TIME.fullmatch(number)
+
+
+def _digits(number: str) -> str:
+    return "".join(letter for letter in number if letter.isdigit())
