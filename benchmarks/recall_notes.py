@@ -463,7 +463,9 @@ FACTS = tuple(
         ("メモ.md", "自転車の鍵は玄関の引き出しにあります。", "自転車の鍵はどこですか?", "引き出し"),
     )
 )
-"""One line each; in daily logs and topic notes, as people keep them."""
+"""One line each, in topic notes and daily logs as people keep them; the first `ENGLISH` ones in English."""
+
+ENGLISH = 70
 
 UNANSWERED = (
     "What's the capital of Mongolia?",

@@ -65,7 +65,6 @@ class AutomaticRecall:
         settings = self._settings()
         if not settings.automatic or conversation.passages or conversation.is_retracting:
             return
-        began = self._metrics.clock()
         try:
             found = await self._find(conversation, settings)
             if found:
@@ -76,8 +75,6 @@ class AutomaticRecall:
             self._report(error_location(error))
         else:
             self._is_failing = False
-        finally:
-            self._metrics.record_stage("recall", since=began)
 
     async def _find(
         self, conversation: "Conversation", settings: "RecallSettings"
@@ -86,7 +83,9 @@ class AutomaticRecall:
         queries = await asyncio.to_thread(split_queries, words)
         if not queries:
             return ()
+        began = self._metrics.clock()
         hits = await self._search(queries, settings)
+        self._metrics.record_stage("recall", since=began)
         good = [hit for hit in hits if hit.evidence >= settings.min_score]
         shown = "\n".join([conversation.recalled, *map(_shown_of, conversation.messages())]) if good else ""
         return fit_passages(select_passages(good, shown), max_chars=settings.max_chars)
