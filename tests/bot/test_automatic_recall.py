@@ -6,6 +6,7 @@ import logging
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from bot import automatic_recall
 from bot.archives.export import format_markdown, list_conversations
 from bot.automatic_recall import MAX_QUERIES, AutomaticRecall, select_passages, split_queries
 from bot.config.settings import MemorySection, RecallSettings, Settings
@@ -212,14 +214,16 @@ def test_a_long_message_costs_a_few_searches_and_keeps_its_end() -> None:
 async def test_guests_never_see_what_was_recalled_for_others_in_a_room(house: Harness) -> None:
     await house.accept("/memory on", chat=ROOM, sender=ADMIN, in_room=True)
     await house.wait_until_idle()
-    for sender in (ADMIN, GUEST, ADMIN):
+    says = ((ADMIN, QUESTION), (GUEST, "/retry"), (GUEST, QUESTION), (ADMIN, QUESTION))
+    for sender, text in says:
         house.model.enqueue("Let me see.")
-        await house.accept(QUESTION, chat=ROOM, sender=sender, in_room=True)
+        await house.accept(text, chat=ROOM, sender=sender, in_room=True)
         await house.wait_until_idle()
-    first, of_guest, again = house.model.history
+    first, retried, of_guest, again = house.model.history
     assert CODE in recalled(first)[-1]
-    assert recalled(of_guest) == ["", ""]
-    assert CODE not in repr(of_guest)
+    for each in (retried, of_guest):
+        assert not any(recalled(each))
+        assert CODE not in repr(each)
     assert CODE in recalled(again)[-1]
 
 
@@ -320,6 +324,19 @@ async def test_a_damaged_entry_shows_nothing(house: Harness) -> None:
         await conversation._add([(PASSAGES, damaged)])
         assert conversation.passages == ()
         assert conversation.messages(with_passages=True) == (UserMessage(QUESTION),)
+
+
+async def test_a_turn_does_not_wait_for_a_memory_that_is_busy(
+    house: Harness, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(automatic_recall, "SEARCH_SECONDS", 0.05)
+    busy = threading.Event()
+    house.memory._index._index_thread.submit(busy.wait)
+    try:
+        assert recalled(await ask(house)) == [""]
+    finally:
+        busy.set()
+    assert not [each for each in caplog.records if each.name == "bot.automatic_recall"]
 
 
 # -- settings -----------------------------------------------------------------------------------------------------
