@@ -67,6 +67,7 @@ class Agent:
         steps_per_turn: int,
         tokens_per_turn: int = 0,
         make_room: Callable[[Conversation], Awaitable[object]] | None = None,
+        recall: Callable[[Conversation, str], Awaitable[object]] | None = None,
         metrics: Metrics | None = None,
         closed: Collection[str] = (),
         requested_notes: RequestedNotes | None = None,
@@ -74,6 +75,8 @@ class Agent:
         """`prompt` gets what the conversation recalls of the notes; `tokens_per_turn`: 0 for no limit.
 
         `make_room` compacts a conversation that is too long for every model; without it, requests are truncated.
+        `recall` stores what the notes say about the latest messages, given the model to ask first; without it, nothing
+        that was recalled is shown.
         `closed`: names of tools whose calls and results, in turns of other people in the chat, are hidden.
         `requested_notes` writes what people ask to remember and the model does not; None without the memory.
         """
@@ -84,6 +87,7 @@ class Agent:
         self._steps_per_turn = steps_per_turn
         self._tokens_per_turn = tokens_per_turn
         self._make_room = make_room
+        self._recall = recall
         self._metrics = metrics or Metrics()
         self._closed = frozenset(closed)
         self._requested_notes = requested_notes
@@ -112,6 +116,8 @@ class Agent:
             yield ReplyPart(_join_texts(*progress.texts, told), final=True)
             return
         try:
+            if self._recall and not progress.texts:
+                await self._recall(conversation, context.prefer)
             if calls := find_open_calls(done):
                 await self._run_calls(conversation, calls, context)
             async with aclosing(self._run_steps(conversation, context, progress)) as parts:
@@ -165,7 +171,7 @@ class Agent:
                 or progress.calls >= MAX_CALLS_PER_TURN
             )
             request = replace(
-                self._request(system, self._redact_history(conversation.messages()), last=last, steps=steps),
+                self._request(system, self._history(conversation), last=last, steps=steps),
                 prefer=progress.next_model,
                 begun=progress.next_model != context.prefer,
                 may_shorten=may_shorten,
@@ -226,8 +232,9 @@ class Agent:
             return ModelRequest(f"{system}\n\n{LAST_STEP_PROMPT}", history)
         return ModelRequest(system, history, () if last else self._toolbox.specs)
 
-    def _redact_history(self, history: tuple[Message, ...]) -> tuple[Message, ...]:
+    def _history(self, conversation: Conversation) -> tuple[Message, ...]:
         """Return the history without the arguments and results of closed tools; the calls themselves stay."""
+        history = conversation.messages(with_passages=self._recall is not None)
         return (
             tuple(_redact_closed_calls(self._closed, each) for each in history) if self._closed else history
         )

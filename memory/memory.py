@@ -175,6 +175,7 @@ class Memory:
         self._closed = True
         if self._examining:
             await asyncio.wait([self._examining])
+        await self._search.close()
         await self._vectors.close()
         await self._index.close()
         if self._locks:
@@ -383,13 +384,18 @@ class Memory:
         return written
 
     async def search(
-        self, query: str, *, limit: int | None = None, within: Collection[str] | None = None
+        self,
+        query: str,
+        *,
+        limit: int | None = None,
+        within: Collection[str] | None = None,
+        vector_seconds: float | None = None,
     ) -> SearchResults:
         """Sync the index, then return the best passages; scan the files if the index is unavailable.
 
-        For `within` see `NoteSearch.search`.
+        For `within` and `vector_seconds` see `NoteSearch.search`.
         """
-        return await self._search.search(query, limit=limit, within=within)
+        return await self._search.search(query, limit=limit, within=within, vector_seconds=vector_seconds)
 
     async def sync(self, *, rebuild: bool = False, whole: bool = False) -> SyncReport:
         """Bring the index up to date; with `rebuild`, create it from scratch while searches go on.
