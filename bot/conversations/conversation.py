@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bot.conversations.message_rows import decode_message, dump_json, encode_message
-from bot.foreign_text import AuthorFinder, ForeignText, TurnReading, find_foreign
 from bot.conversations.passages import RecalledPassage, decode_passages, encode_passages, format_block
+from bot.foreign_text import AuthorFinder, ForeignText, TurnReading, find_foreign
 from bot.log.tracebacks import error_location
 from bot.messages import ChatId, PersonId
 from bot.models.protocol import AssistantMessage, Message, ToolCall, ToolResult, UserMessage
