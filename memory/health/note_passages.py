@@ -45,7 +45,7 @@ class ComparedPassage:
     is_spoken: bool
     """Whether it is a speaker's line of a conversation."""
     is_record: bool
-    """Whether it is no fact of its own: a speaker's line, a task, a question, a table's row, a document's text."""
+    """Whether it is no fact of its own: a speaker's line, a task, a question, a row, a title, a document's text."""
     bare_text: str
     """The text without the marks of a list, the day and the time before it, and without whose words it is."""
     is_foreign: bool
@@ -81,7 +81,7 @@ def read_passages(path: str, text: str) -> list[ComparedPassage]:
                 or is_spoken
                 or passage.text.lstrip().startswith(("|", "<", "["))
                 or _TASK.match(passage.text) is not None
-                or passage.text.rstrip(" *_\"')”»").endswith(QUESTION_MARKS),
+                or passage.text.rstrip(" *_\"')”»").endswith((*QUESTION_MARKS, ":", "：")),
                 strip_markers(remove_marks(passage.text)),
                 "(says " in passage.text and bool(find_says(passage.text)),
             )
