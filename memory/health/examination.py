@@ -34,6 +34,9 @@ from memory.search import SearchHit
 MAX_PASSAGES = 500_000
 """Passages that are compared; a memory with more is examined in part."""
 
+MAX_KEPT = 10_000
+"""Findings of a kind that are counted."""
+
 MAX_READ_AGAIN = 50_000
 """Passages with something in common that are read again and compared."""
 
@@ -143,14 +146,17 @@ class _FirstPass:
         self.paths.append(path)
         self.starts.append(len(self.keys))
         if "](" in text or "[[" in text:
-            self.broken += ((path, link) for link in find_links(text) if not self.files.has(link, path=path))
+            broken = ((path, link) for link in find_links(text) if not self.files.has(link, path=path))
+            self.broken += islice(broken, MAX_KEPT - len(self.broken))
         if "(says " in text and not describe_document(path):
-            self.foreign += _find_foreign(path, text)
+            self.foreign += islice(_find_foreign(path, text), MAX_KEPT - len(self.foreign))
         last: ComparedPassage | None = None
         found = _words_of_name(path)
         for passage in read_passages(path, text):
             words = split_words(passage.bare_text)
             found.update(words)
+            if len(self.keys) >= MAX_PASSAGES:
+                break
             if not words:
                 continue
             if last and _repeats_last(last, passage):
@@ -161,7 +167,7 @@ class _FirstPass:
             self.keys.append(key := hash(words))
             if says_enough(passage.bare_text, words):
                 self.same.add(key, number)
-                if not passage.is_record:
+                if not passage.is_record and len(self.beginnings) < MAX_PASSAGES:
                     self.beginnings += ((each, number) for each in compute_beginnings(passage.bare_text))
             for fact, _ in compute_fact_keys(passage):
                 self.facts.add(fact, number)
@@ -175,7 +181,8 @@ class _FirstPass:
                 grown = Place(place.path, place.line_start, passage.line_end, place.text)
                 self.findings[-1] = Finding("duplicate", (grown,), before.about, new_text="")
                 return
-        self.findings.append(Finding("duplicate", (make_place(passage),), make_place(last), new_text=""))
+        if len(self.findings) < MAX_KEPT:
+            self.findings.append(Finding("duplicate", (make_place(passage),), make_place(last), new_text=""))
 
 
 def _repeats_last(above: ComparedPassage, passage: ComparedPassage) -> bool:
