@@ -1,9 +1,9 @@
 """What an examination of the notes costs and finds: `python benchmarks/health.py [FOLDER…]`.
 
 Without folders, it makes up ten thousand notes, half of them daily logs with a routine, and plants some of everything
-that there is to mend: the time, the memory, how late the event loop of a
-service gets meanwhile, and how much of what was planted it finds are compared with limits; what it finds beside that is
-counted as wrong. For each FOLDER of notes, it prints what each kind finds, to be judged by a reader.
+that there is to mend. The time, the memory, how late the event loop of a service gets meanwhile, and how much of what
+was planted it finds are compared with limits; what it finds beside that is counted as wrong. For each FOLDER of notes,
+it prints what each kind finds, to be judged by a reader.
 """
 
 import argparse
@@ -138,9 +138,6 @@ def measure(count: int, size: int) -> list[str]:
         seconds, late = asyncio.run(measure_service(workspace))
         report.figure("examining them in a service, seconds", seconds)
         report.figure("the longest that its event loop was late, seconds", late, limit=MAX_LATE_SECONDS)
-        report.figure(
-            "peak memory of this process, MB", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        )
     return report.failed
 
 
