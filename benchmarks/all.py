@@ -41,6 +41,7 @@ BENCHMARKS = (
     Benchmark("indexing", "1 minute"),
     Benchmark("said_and_found", "4 minutes"),
     Benchmark("said_and_found", "6 minutes", ("--messages=0", "--turns=0", "--kills=100")),
+    Benchmark("health", "2 minutes"),
     Benchmark("watch", "8 minutes"),
     Benchmark("two_writers", "5 minutes"),
     Benchmark("crash", "4 minutes"),

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-HEALTH_SECONDS = 30.0
+HEALTH_SECONDS = 100.0
 """How long an examination of the notes may take."""
 
 _Result = TypeVar("_Result")

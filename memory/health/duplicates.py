@@ -8,6 +8,7 @@ something else.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import cache
 from itertools import groupby
@@ -37,6 +38,11 @@ LONG_LETTERS = 36
 
 MIN_BLOCK = 4
 """Minimum consecutive passages that are a copy even if each of them may be said twice."""
+
+MIN_BLOCK_WORDS = 40
+"""Minimum words of such a copy: two days may have the same routine."""
+
+MIN_BLOCK_LETTERS = 120
 
 MAX_GAP = 3
 """Maximum distance of two passages of a copy; those between say too little to be compared."""
@@ -88,34 +94,41 @@ def is_same_text(one: str, other: str) -> bool:
 
 
 def find_duplicates(
-    passages: Mapping[int, ComparedPassage], groups: Iterable[Sequence[int]], *, limit: TimeLimit
+    passages: Mapping[int, ComparedPassage], groups: Iterable[tuple[Sequence[int], int]], *, limit: TimeLimit
 ) -> Iterator[Finding]:
     """Yield what is said twice.
 
-    `passages`: by their number in the order of the notes; `groups`: the numbers of those with the same key.
+    `passages`: by their number in the order of the notes; `groups`: the numbers of passages with the same key,
+    at least some, and how many there are in all.
     """
     copies: dict[tuple[int, bool], list[int]] = defaultdict(list)
     pairs: list[tuple[int, int, bool]] = []
     sizes: dict[int, int] = {}
-    for group in groups:
+    uncompared: dict[int, int] = {}
+    for group, total in groups:
         if limit.has_passed:
             break
         numbers = sorted(group[:MAX_COMPARED], key=lambda number: _rank(passages[number]))
-        is_alone = len(group) == 2
-        for kept, others in _cluster(numbers, passages, is_alone=is_alone):
-            for number, is_surely in others:
-                pairs.append((kept, number, is_surely))
-        sizes |= dict.fromkeys(numbers, len(group))
+        clusters = list(_cluster(numbers, passages, is_alone=total == 2))
+        for kept, others in clusters:
+            pairs += ((kept, number, is_surely) for number, is_surely in others)
+        if [len(others) for _, others in clusters] == [len(numbers) - 1]:
+            uncompared[clusters[0][0]] = total - len(numbers)  # if all of these are copies, so are the others
+        sizes |= dict.fromkeys(numbers, total)
     for run in _join_runs(pairs, passages):
         surely = [pair for pair in run if pair[2]]
         is_template = sum(sizes[first] > 2 for first, _, _ in run) * 2 > len(run)
-        if len(run) >= MIN_BLOCK and (len(surely) * 2 > len(run) or (not surely and not is_template)):
+        is_copy = len(surely) * 2 > len(run) or (
+            not surely and not is_template and _is_long_run(run, passages)
+        )
+        if len(run) >= MIN_BLOCK and is_copy:
             yield _make_block(run, passages)
             continue
         for kept, number, _ in surely:
             copies[kept, is_same_text(passages[kept].bare_text, passages[number].bare_text)].append(number)
     for (kept, is_exact), numbers in copies.items():
-        yield _make_finding(passages[kept], [passages[number] for number in numbers], is_exact=is_exact)
+        found = _make_finding(passages[kept], [passages[number] for number in numbers], is_exact=is_exact)
+        yield replace(found, more=found.more + uncompared.pop(kept, 0))
 
 
 def find_continued(shorter: ComparedPassage, longer: ComparedPassage) -> Finding | None:
@@ -218,24 +231,50 @@ def _join_runs(
         yield run
 
 
+def _is_long_run(run: Sequence[tuple[int, int, bool]], passages: Mapping[int, ComparedPassage]) -> bool:
+    """Return whether a copy is longer than what two days may have in common."""
+    texts = [passages[first].text for first, _, _ in run]
+    letters = sum(len(_UNSPACED.findall(text)) for text in texts if not text.isascii())
+    return sum(len(text.split()) for text in texts) >= MIN_BLOCK_WORDS or letters >= MIN_BLOCK_LETTERS
+
+
 def _make_block(run: Sequence[tuple[int, int, bool]], passages: Mapping[int, ComparedPassage]) -> Finding:
     kept, copy = ([passages[pair[side]] for pair in run] for side in (0, 1))
     is_exact = all(
         is_same_text(one.bare_text, other.bare_text) for one, other in zip(kept, copy, strict=True)
     )
+    places, more = _choose_places(_join_lines(copy))
     return Finding(
         "duplicate" if is_exact else "near_duplicate",
-        (make_place(copy[0], copy[-1]),),
+        places,
         make_place(kept[0], kept[-1]),
+        more,
         new_text="",
     )
 
 
+def _join_lines(passages: Sequence[ComparedPassage]) -> Iterator[Place]:
+    """Yield the places of passages, as one where no other line, such as a heading, is between them."""
+    first = last = passages[0]
+    for passage in passages[1:]:
+        if passage.line_start != last.line_end + 1:
+            yield make_place(first, last)
+            first = passage
+        last = passage
+    yield make_place(first, last)
+
+
+def _choose_places(places: Iterable[Place]) -> tuple[tuple[Place, ...], int]:
+    """Return up to `MAX_PLACES` of these, the last lines of a note first, and the number of the others."""
+    found = list(places)
+    shown = sorted(found[:MAX_PLACES], key=lambda place: (place.path, -place.line_start))
+    return tuple(shown), len(found) - len(shown)
+
+
 def _make_finding(kept: ComparedPassage, copies: Sequence[ComparedPassage], *, is_exact: bool) -> Finding:
-    places = [make_place(each) for each in copies[:MAX_PLACES]]
-    places.sort(key=lambda place: (place.path, -place.line_start))
     kind: FindingKind = "duplicate" if is_exact else "near_duplicate"
-    return Finding(kind, tuple(places), make_place(kept), len(copies) - len(places), new_text="")
+    places, more = _choose_places(map(make_place, copies))
+    return Finding(kind, places, make_place(kept), more, new_text="")
 
 
 def says_enough(text: str, words: Sequence[str]) -> bool:

@@ -34,6 +34,9 @@ from memory.search import SearchHit
 MAX_PASSAGES = 500_000
 """Passages that are compared; a memory with more is examined in part."""
 
+MAX_KEPT = 10_000
+"""Findings of a kind that are counted."""
+
 MAX_READ_AGAIN = 50_000
 """Passages with something in common that are read again and compared."""
 
@@ -41,6 +44,9 @@ MAX_GROUP = 100
 """Passages that are remembered of those with the same words; the others are only counted."""
 
 MAX_FILES = 200_000
+
+MAX_LINES_OF_PLACE = 1_000
+"""Lines of a finding that no other finding may be about."""
 
 MAX_LINE_CHARS = 2_000
 """Characters of a line for which a corrected text is proposed."""
@@ -104,6 +110,7 @@ class _FirstPass:
         self.beginnings: list[tuple[int, int]] = []
         self.words = WordCounts()
         self.findings: list[Finding] = []
+        self.foreign: list[Finding] = []
         self.broken: list[tuple[str, NoteLink]] = []
         self.read = self.unread = 0
 
@@ -139,14 +146,17 @@ class _FirstPass:
         self.paths.append(path)
         self.starts.append(len(self.keys))
         if "](" in text or "[[" in text:
-            self.broken += ((path, link) for link in find_links(text) if not self.files.has(link, path=path))
+            broken = ((path, link) for link in find_links(text) if not self.files.has(link, path=path))
+            self.broken += islice(broken, MAX_KEPT - len(self.broken))
         if "(says " in text and not describe_document(path):
-            self.findings += _find_foreign(path, text)
+            self.foreign += islice(_find_foreign(path, text), MAX_KEPT - len(self.foreign))
         last: ComparedPassage | None = None
         found = _words_of_name(path)
         for passage in read_passages(path, text):
             words = split_words(passage.bare_text)
             found.update(words)
+            if len(self.keys) >= MAX_PASSAGES:
+                break
             if not words:
                 continue
             if last and _repeats_last(last, passage):
@@ -157,7 +167,7 @@ class _FirstPass:
             self.keys.append(key := hash(words))
             if says_enough(passage.bare_text, words):
                 self.same.add(key, number)
-                if not passage.is_record:
+                if not passage.is_record and len(self.beginnings) < MAX_PASSAGES:
                     self.beginnings += ((each, number) for each in compute_beginnings(passage.bare_text))
             for fact, _ in compute_fact_keys(passage):
                 self.facts.add(fact, number)
@@ -171,13 +181,14 @@ class _FirstPass:
                 grown = Place(place.path, place.line_start, passage.line_end, place.text)
                 self.findings[-1] = Finding("duplicate", (grown,), before.about, new_text="")
                 return
-        self.findings.append(Finding("duplicate", (make_place(passage),), make_place(last), new_text=""))
+        if len(self.findings) < MAX_KEPT:
+            self.findings.append(Finding("duplicate", (make_place(passage),), make_place(last), new_text=""))
 
 
 def _repeats_last(above: ComparedPassage, passage: ComparedPassage) -> bool:
     """Return whether a passage only repeats the one right above it."""
     return (
-        passage.line_start - above.line_end <= 2
+        passage.line_start == above.line_end + 1
         and len(passage.text) == len(above.text)
         and passage.text == above.text
         and passage.context == above.context
@@ -239,20 +250,40 @@ def _examine(first: _FirstPass, today: date, seconds: float, is_stopped: Callabl
     together = chain((group for _, group in chain(same, facts)), continued)
     wanted = dict.fromkeys(islice(chain.from_iterable(together), MAX_READ_AGAIN))
     passages = _read_again(first, wanted, limit)
-    findings = [*first.findings]
-    equal = (group for _, group in _present(same, passages))
-    findings += find_duplicates(passages, equal, limit=limit)
-    gone = {(place.path, place.line_start) for each in findings for place in each.places}
-    superseded = list(find_superseded(passages, _present(facts, passages), today=today, limit=limit))
-    gone |= {(place.path, place.line_start) for each in superseded for place in each.places}
+    changed = list(find_superseded(passages, _present(facts, passages), today=today, limit=limit))
+    versions = {_line_of(place) for each in changed for place in (*each.places, each.about) if place}
+    equal = (
+        (group, max(len(group), first.same.counts.get(key, 0))) for key, group in _present(same, passages)
+    )
+    twice = [
+        each
+        for each in find_duplicates(passages, equal, limit=limit)
+        # Who moved to Bonn again did not note it twice.
+        if versions.isdisjoint(_line_of(place) for place in (*each.places, each.about) if place)
+    ]
     for shorter, longer in continued:
-        if not (shorter in passages and longer in passages):
-            continue
-        found = find_continued(passages[shorter], passages[longer])
-        if found and (found.places[0].path, found.places[0].line_start) not in gone:
-            gone.add((found.places[0].path, found.places[0].line_start))
-            findings.append(found)
-    return [*findings, *superseded, *_find_broken(first)]
+        if shorter in passages and longer in passages:
+            found = find_continued(passages[shorter], passages[longer])
+            twice += [found] if found else []
+    return list(_each_line_once([*first.findings, *twice, *changed, *_find_broken(first), *first.foreign]))
+
+
+def _line_of(place: Place) -> tuple[str, int]:
+    return place.path, place.line_start
+
+
+def _each_line_once(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the findings but those about a line that an earlier one mends: two commands would undo each other."""
+    mended: set[tuple[str, int]] = set()
+    for each in findings:
+        lines = [(one.path, line) for one in each.places for line in _some_lines(one)]
+        if mended.isdisjoint(lines):
+            yield each
+        mended.update(lines)
+
+
+def _some_lines(place: Place) -> Iterable[int]:
+    return range(place.line_start, min(place.line_end, place.line_start + MAX_LINES_OF_PLACE) + 1)
 
 
 def _find_continuations(first: _FirstPass) -> Iterator[tuple[int, int]]:
@@ -304,7 +335,8 @@ def _read_again(first: _FirstPass, wanted: Iterable[int], limit: TimeLimit) -> d
 
 def _find_foreign(path: str, text: str) -> Iterator[Finding]:
     for number, line in enumerate(text.split("\n"), 1):
-        if "(says " in line and (says := find_says(line)):
+        # The writer of a mark puts it at the end; elsewhere somebody tells about marks.
+        if "(says " in line and line.rstrip(" |").endswith(")") and (says := find_says(line)):
             place = Place(path, number, number, shorten(strip_markers(line)))
             own = remove_marks(line).strip() if len(line) <= MAX_LINE_CHARS else None
             yield Finding("foreign_text", (place,), reason=", ".join(says), new_text=own)

@@ -45,48 +45,44 @@ class ComparedPassage:
     is_spoken: bool
     """Whether it is a speaker's line of a conversation."""
     is_record: bool
-    """Whether it is no fact of its own: a speaker's line, a task, a question, a table's row, a document's text."""
+    """Whether it is no fact of its own: a speaker's line, a task, a question, a row, a title, a document's text."""
     bare_text: str
     """The text without the marks of a list, the day and the time before it, and without whose words it is."""
     is_foreign: bool
     """Whether it is marked as somebody else's words."""
 
 
-def read_passages(path: str, text: str) -> list[ComparedPassage]:
-    """Return the passages of a note, without headings, code, front matter and parts of long lines."""
+def read_passages(path: str, text: str) -> Iterator[ComparedPassage]:
+    """Yield the passages of a note, without headings, code, front matter and parts of long lines."""
     split = split_passages(text, max_tokens=MAX_TOKENS)
     days = passage_dates(path, split)
     labels = [find_label(each.text) for each in split]
     told = Counter((each.heading, label) for each, label in zip(split, labels, strict=True) if label)
     log, is_document = note_date(path) is not None, path.startswith(f"{FOLDER}/")
     context_of = _ContextReader(path)
-    found = []
     for at in _find_prose(split):
         passage = split[at]
         context = context_of.read(passage)
         is_spoken = bool(labels[at]) and told[passage.heading, labels[at]] > 1
         time = _TIME.search(passage.text, 0, 16) or _TIME.search(passage.heading.rpartition(" > ")[2], 0, 16)
-        found.append(
-            ComparedPassage(
-                path,
-                passage.line_start,
-                passage.line_end,
-                passage.text,
-                context,
-                days[at],
-                log,
-                time[0] if time else "",
-                is_spoken,
-                is_document
-                or is_spoken
-                or passage.text.lstrip().startswith(("|", "<", "["))
-                or _TASK.match(passage.text) is not None
-                or passage.text.rstrip(" *_\"')”»").endswith(QUESTION_MARKS),
-                strip_markers(remove_marks(passage.text)),
-                "(says " in passage.text and bool(find_says(passage.text)),
-            )
+        yield ComparedPassage(
+            path,
+            passage.line_start,
+            passage.line_end,
+            passage.text,
+            context,
+            days[at],
+            log,
+            time[0] if time else "",
+            is_spoken,
+            is_document
+            or is_spoken
+            or passage.text.lstrip().startswith(("|", "<", "["))
+            or _TASK.match(passage.text) is not None
+            or passage.text.rstrip(" *_\"')”»").endswith((*QUESTION_MARKS, ":", "：")),
+            strip_markers(remove_marks(passage.text)),
+            "(says " in passage.text and bool(find_says(passage.text)),
         )
-    return found
 
 
 def _find_prose(split: Sequence[Passage]) -> Iterator[int]:

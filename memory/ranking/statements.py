@@ -97,7 +97,7 @@ def parse_statement(statement: Statement, asked: frozenset[str]) -> ParsedStatem
     if not 1 < len(spelled) <= (MAX_LETTERS if by_letter else MAX_WORDS):
         return None
     label = len(_split(_read_label(text), by_letter))
-    tokens = [] if by_letter else [next(iter(tokenize(word)), "") for word in spelled]
+    tokens = [] if by_letter or not asked else [next(iter(tokenize(word)), "") for word in spelled]
     subjects = frozenset(
         tokens[at] for at in _find_names(spelled) if at < len(tokens) and tokens[at] in asked
     )

@@ -17,7 +17,7 @@ REBUILD = "/rebuild"
 
 NOTE_HEALTH = "/memory-health"
 
-HEALTH_SECONDS = 45.0
+HEALTH_SECONDS = 110.0
 """Timeout of an examination of the notes, which takes a few seconds for ten thousand of them."""
 SEARCH_SECONDS = 30.0
 """Timeout of a search, which may wait for a remote embedding provider."""

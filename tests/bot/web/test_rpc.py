@@ -25,6 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*"
 METHODS = {
     "memory.status",
     "memory.rebuild",
+    "memory.health",
     "memory.search",
     "memory.get",
     "memory.write",
@@ -240,6 +241,7 @@ BAD_CALLS: list[tuple[str, object, int, str]] = [
     ("memory.write", {"content": "a", "target": 1}, INVALID_PARAMS, "\"target\" should be 'core' or 'daily'"),
     ("memory.rebuild", {"wait": 1}, INVALID_PARAMS, '"wait" should be a valid boolean'),
     ("memory.rebuild", {"wait": "no"}, INVALID_PARAMS, '"wait" should be a valid boolean'),
+    ("memory.health", {"seconds": 1}, INVALID_PARAMS, '"seconds" is not a parameter'),
     ("models.status", {"model": "a"}, INVALID_PARAMS, '"model" is not a parameter'),
     ("sessions.list", {"limit": "10"}, INVALID_PARAMS, '"limit" should be a valid integer'),
     ("sessions.list", {"limit": True}, INVALID_PARAMS, '"limit" should be a valid integer'),
@@ -385,6 +387,7 @@ async def test_the_command_line_and_calls_tell_the_same(rpc: Rpc, site: WebClien
     assert await told("search", "boat") == await rpc.call("memory.search", query="boat")
     assert await told("get", "MEMORY.md") == await rpc.call("memory.get", path="MEMORY.md")
     assert set(await told("status")) | {"rebuilding"} == set(await rpc.call("memory.status"))
+    assert set(await told("health")) == set(await rpc.call("memory.health"))
     assert set(await told("index", "--rebuild")) | {"running"} == set(await rpc.call("memory.rebuild"))
     written = await told("write", "More", "--target", "core")
     assert set(written) == set(await rpc.call("memory.write", content="Yet more", target="core"))

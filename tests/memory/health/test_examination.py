@@ -131,6 +131,28 @@ async def test_days_that_repeat_a_routine_are_no_duplicates(memory: Memory, tmp_
     assert told(await memory.health()) == []
 
 
+async def test_two_days_with_the_same_routine_are_no_copy(memory: Memory, tmp_path: Path) -> None:
+    lines = (
+        "- Slept eight hours.\n- Ran round the lake.\n- Took the white pills.\n- Fed the neighbour's cat.\n"
+    )
+    put(tmp_path, {"2026-01-02.md": lines, "2026-01-03.md": lines})
+    assert told(await memory.health()) == []
+
+
+async def test_what_was_noted_every_day_is_one_finding_with_the_number_of_copies(
+    memory: Memory, tmp_path: Path
+) -> None:
+    put(
+        tmp_path,
+        {
+            f"{2020 + number // 300}-01-01-{number}.md": "- The user's name is John.\n"
+            for number in range(808)
+        },
+    )
+    (found,) = (await memory.health()).findings
+    assert len(found.places) + found.more == 807
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -165,16 +187,31 @@ async def test_an_event_twice_on_a_day_is_a_duplicate_unless_the_times_differ(
 
 
 async def test_a_section_that_was_copied_is_one_finding(memory: Memory, tmp_path: Path) -> None:
-    lines = "".join(f"- On that day we saw {what} together.\n" for what in ("Oslo", "Rome", "Bonn", "Lille"))
+    towns = ("Oslo", "Rome", "Bonn", "Lille", "Turku", "Delft")
+    lines = "".join(f"- On that day we saw {town} together.\n" for town in towns)
     put(tmp_path, {"2026-01-02.md": f"# 2026-01-02\n\n{lines}", "2026-03-04.md": f"# 2026-03-04\n\n{lines}"})
     (found,) = (await memory.health()).findings
     assert (found.places[0].path, found.places[0].line_start, found.places[0].line_end) == (
         "2026-03-04.md",
         3,
-        6,
+        8,
     )
     put(tmp_path, {"2026-05-06.md": f"# 2026-05-06\n\n{lines}"})  # a template is no copy
     assert told(await memory.health()) == []
+
+
+async def test_of_a_copy_only_equal_lines_are_emptied(memory: Memory, tmp_path: Path) -> None:
+    towns = ("Oslo", "Rome", "Bonn", "Lille", "Turku")
+    first = "".join(
+        f"- On that day we saw {town} together.\n\n## Then {town}\n\nFirst.\n\n" for town in towns
+    )
+    second = first.replace("First.", "Second.")
+    put(tmp_path, {"2026-01-02.md": first, "2026-03-04.md": second})
+    (found,) = (await memory.health()).findings
+    lines = second.split("\n")
+    for place in found.places:
+        assert lines[place.line_start - 1 : place.line_end] == [f"- {place.text}"]
+    assert [each.line_start for each in found.places] == [25, 19, 13, 7, 1]
 
 
 @pytest.mark.parametrize(
@@ -294,12 +331,27 @@ async def test_lines_of_others_are_named_and_never_win_over_ones_own(memory: Mem
     assert told(report) == [
         ("duplicate", "MEMORY.md:1", "2026-01-02.md:2"),
         ("foreign_text", "2026-03-04.md:1", ""),
-        ("foreign_text", "MEMORY.md:1", ""),
     ]
-    assert [(each.reason, each.new_text) for each in report.findings[1:]] == [
-        ("report.pdf", "- Anna lives in Köln."),
-        ("Ada, mail.txt", "- Tom owns a red boat."),
-    ]
+    assert (report.findings[1].reason, report.findings[1].new_text) == ("report.pdf", "- Anna lives in Köln.")
+
+
+async def test_two_findings_never_mend_the_same_line(memory: Memory, tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        {
+            "2026-01-02.md": "- Anna lives in [Bonn](x.md).\n- Tom lives in [Rome](x.md).\n",
+            "2026-03-04.md": "- Anna lives in [Köln](x.md).\n- Tom lives in [Rome](x.md).\n",
+        },
+    )
+    report = await memory.health()
+    places = [(each.path, each.line_start) for finding in report.findings for each in finding.places]
+    assert len(places) == len(set(places)) == 4
+
+
+async def test_a_fact_that_came_back_is_not_noted_twice(memory: Memory, tmp_path: Path) -> None:
+    lines = {"2026-01-02.md": "Bonn", "2026-03-04.md": "Köln", "2026-05-06.md": "Bonn"}
+    put(tmp_path, {path: f"- Anna lives in {town}.\n" for path, town in lines.items()})
+    assert told(await memory.health()) == [("superseded", "2026-03-04.md:1", "2026-05-06.md:1")]
 
 
 async def test_of_many_findings_some_are_shown_and_the_others_counted(memory: Memory, tmp_path: Path) -> None:
