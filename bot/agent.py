@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from bot import phrases
 from bot.conversations.conversation import Conversation, find_open_calls, interrupted_result
+from bot.false_claims import deny_false_claims
 from bot.messages import ReplyPart
 from bot.metrics import UNKNOWN_TOOL, Metrics
 from bot.model_error_text import explain_fallback
@@ -112,7 +113,7 @@ class Agent:
         done = context.load_progress(conversation)
         progress = _TurnProgress.before(done, prefer=context.prefer)
         if _has_ended(done):  # only that was not marked
-            told = await self.write_requested(conversation, context, model=progress.next_model)
+            told = await self._end_notes(conversation, context, progress)
             yield ReplyPart(_join_texts(*progress.texts, told), final=True)
             return
         try:
@@ -123,7 +124,7 @@ class Agent:
             async with aclosing(self._run_steps(conversation, context, progress)) as parts:
                 async for part in parts:
                     yield part
-            told = await self.write_requested(conversation, context, model=progress.last_model)
+            told = await self._end_notes(conversation, context, progress)
             reply = _join_texts(progress.reply(prefer=context.prefer), told)
             progress.end()
             await conversation.append(*progress.last_step, also=context.mark_answered(reply))
@@ -152,6 +153,17 @@ class Agent:
         if self._requested_notes is None:
             return ""
         return _join_texts(*await self._requested_notes.write(conversation, context, model=model))
+
+    async def _end_notes(
+        self, conversation: Conversation, context: TurnContext, progress: "_TurnProgress"
+    ) -> str:
+        """Write what was asked to be remembered; return what the person is told of that, and of false claims."""
+        told = await self.write_requested(conversation, context, model=progress.last_model)
+        reply = _join_texts(*progress.texts, *(step.text for step in progress.last_step))
+        denied = deny_false_claims(
+            reply, conversation, context, is_noted=bool(told), with_memory=self._requested_notes is not None
+        )
+        return _join_texts(told, denied)
 
     async def _run_steps(
         self, conversation: Conversation, context: TurnContext, progress: "_TurnProgress"

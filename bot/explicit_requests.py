@@ -1,9 +1,11 @@
 """Pure: find what a person asks the assistant to remember, in their own words."""
 
 from collections.abc import Sequence
+from functools import cache, lru_cache
 
 from bot.models.protocol import UserMessage
 from bot.models.user_text import own_words
+from memory.normalization import normalize
 
 MAX_CHARS = 2_000
 """Longer messages are mostly pasted text: only their first and last paragraph may ask for something."""
@@ -20,14 +22,43 @@ def find_requests(message: UserMessage) -> tuple[str, ...]:
     text = "" if message.forwarded_from or message.earlier else own_words(message)
     if not text.strip() or text.lstrip().startswith("/"):
         return ()
+    return _read(text, with_document=any(not each.spoken for each in message.documents))
+
+
+@lru_cache(maxsize=16)
+def _read(text: str, *, with_document: bool) -> tuple[str, ...]:
+    """Return the requests of a text. A turn asks for them several times, and to parse takes up to half a second."""
     from bot.models.notebook.message_parser import parse_message  # loads every language
 
-    with_document = any(not each.spoken for each in message.documents)
     found: dict[str, None] = {}
     for part in _parts(_without_quotations(text)):
-        for fact in parse_message(part, with_document=with_document).requested:
-            found["\n".join(filter(None, [fact.text, fact.block]))] = None
+        if _may_ask(part):
+            for fact in parse_message(part, with_document=with_document).requested:
+                found["\n".join(filter(None, [fact.text, fact.block]))] = None
     return tuple(found)
+
+
+def _may_ask(text: str) -> bool:
+    """Return whether a text contains a phrase that asks to remember something; most do not, and need no parsing."""
+    from bot.models.notebook.phrases import fold
+
+    folded = fold(" ".join(normalize("NFC", text).split()))
+    return any(phrase in folded for phrase in _request_phrases())
+
+
+@cache
+def _request_phrases() -> tuple[str, ...]:
+    """Return the phrases of all languages, without those that contain another one."""
+    from bot.models.notebook.languages import LANGUAGES
+    from bot.models.notebook.phrases import fold
+
+    listed = {
+        fold(normalize("NFC", phrase))
+        for language in LANGUAGES
+        for phrase in (*language.remember, *language.never_forget, *language.remember_end)
+        if phrase not in language.mentions
+    }
+    return tuple(each for each in listed if not any(other in each for other in listed - {each}))
 
 
 def format_note(requests: Sequence[str]) -> str:

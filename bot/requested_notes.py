@@ -1,5 +1,6 @@
 """Notes that the assistant writes itself: a person asked to remember something, and the model has not written it."""
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ from bot.explicit_requests import find_requests, format_note
 from bot.models.notebook.tool_names import EDIT, KEEP, WRITE
 from bot.models.protocol import AssistantMessage, ToolCall, ToolResult, UserMessage
 from bot.models.tool_calls import parse_arguments
+from bot.models.user_text import own_words
 from bot.note_refs import format_note_ref
 from bot.note_writes import OnceWriter
 from bot.state import changes, inbox
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 WRITING_TOOLS = frozenset({WRITE, EDIT, KEEP})
 SEARCH_LIMIT = 5
 """Passages that are looked through for a note that says the same already."""
+LONG_CHARS = 1_000
+"""Longer messages are read in a thread, so that they block nobody."""
 MAX_TRIES = 5
 """After so many failed writes for one message, `/retry` does not try again."""
 
@@ -95,6 +99,9 @@ class RequestedNotes:
 
     async def settle(self, conversation: Conversation, context: TurnContext) -> None:
         """Complete writes that a crash has interrupted. Raises StateFault."""
+        for _, message in _find_heard(conversation, context):
+            if len(own_words(message)) > LONG_CHARS:
+                await asyncio.to_thread(find_requests, message)  # later calls remember the result
         for asked in _find_asked(conversation, context):
             calls = _Calls.of(_entries_since(conversation, asked.entry.seq))
             for call_id in asked.call_ids:
@@ -213,12 +220,17 @@ class RequestedNotes:
         return _make_call(call_id, EDIT, path=made[0].path, old=old, new=new)
 
 
-def _find_asked(conversation: Conversation, context: TurnContext) -> list[_Asked]:
-    """Return the messages of a turn that ask to remember something; under `/retry`, those that are answered again."""
+def _find_heard(conversation: Conversation, context: TurnContext) -> list[tuple[Entry, UserMessage]]:
     start = conversation.last_seq if context.start_seq is None else context.start_seq
     heard = _user_entries(conversation, start + 1)
     if not heard and conversation.last_question_seq:
         heard = _user_entries(conversation, conversation.last_question_seq)
+    return heard
+
+
+def _find_asked(conversation: Conversation, context: TurnContext) -> list[_Asked]:
+    """Return the messages of a turn that ask to remember something; under `/retry`, those that are answered again."""
+    heard = _find_heard(conversation, context)
     found = (
         _Asked(entry, _key(conversation.id or 0, entry.seq), find_requests(message), index == 0)
         for index, (entry, message) in enumerate(heard)

@@ -398,10 +398,10 @@ async def test_an_empty_answer_is_an_error_and_not_an_empty_reply(
 async def test_an_empty_answer_after_a_preface_leaves_the_preface(
     agent: Agent, model: ScriptedModel, conversation: Conversation, state: State
 ) -> None:
-    model.enqueue("I have noted it.", calls=[("quick", {})])
+    model.enqueue("Let me see.", calls=[("quick", {})])
     model.enqueue("")
     parts = await turn(agent, conversation)
-    assert parts[-1] == ReplyPart("I have noted it.", final=True)
+    assert parts[-1] == ReplyPart("Let me see.", final=True)
     assert_valid(await on_disk(state))
 
 

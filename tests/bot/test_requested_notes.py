@@ -389,8 +389,9 @@ async def test_an_edit_of_what_asked_for_nothing_is_written(house: Harness, tmp_
     assert notes(tmp_path) == FACT
 
 
-async def test_a_turn_that_had_ended_before_a_crash_writes_what_was_asked_for(tmp_path: Path) -> None:
-    async with open_harness(tmp_path) as house:
+async def end_without_mark(folder: Path) -> None:
+    """Leave a turn whose answer is stored, but not marked as the reply."""
+    async with open_harness(folder) as house:
         received = await house.inbox.accept(message(ASKS, alone=False))
         assert received
         conversation = Conversation(house.state, received.message.chat)
@@ -398,6 +399,10 @@ async def test_a_turn_that_had_ended_before_a_crash_writes_what_was_asked_for(tm
         heard = [(UserMessage(ASKS), received.message.sender)]
         await conversation.add_user_messages(heard, also=mark_begun(received.number, [received.number]))
         await conversation.append(AssistantMessage("I see."))
+
+
+async def test_a_turn_that_had_ended_before_a_crash_writes_what_was_asked_for(tmp_path: Path) -> None:
+    await end_without_mark(tmp_path)
     for _ in range(2):  # the second time the reply is delivered
         async with open_harness(tmp_path) as house:
             await house.wait_until_idle()
@@ -421,7 +426,7 @@ from bot.conversations.conversation import Conversation
 from bot.models.protocol import AssistantMessage, ToolResult
 from bot.note_writes import OnceWriter
 from bot.state import note_effects
-from tests.bot.test_requested_notes import ASKS, edited
+from tests.bot.test_requested_notes import ASKS, edited, end_without_mark
 from tests.fakes.harness import open_harness
 from tests.fakes.turns import message
 
@@ -445,6 +450,12 @@ def marking(*told):
     mark_done(*told)
 
 async def main():
+    if "ended" in sys.argv:
+        await end_without_mark(folder)
+        Conversation.append, note_effects.mark_done = appending, marking
+        async with open_harness(folder) as house:
+            await house.wait_until_idle()
+        return
     async with open_harness(folder) as house:
         original = replace(message(ASKS, alone=False), id="original")
         if "edit" in sys.argv:
@@ -518,3 +529,12 @@ async def test_kill_9_at_any_step_of_a_correction_leaves_it_made_once(moment: st
     await assert_written_once(
         tmp_path, FACT.replace("Ada", "Adam"), phrases.NOTE_CORRECTED, answered=answered
     )
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("moment", MOMENTS[:5])
+async def test_kill_9_after_the_answer_leaves_what_was_asked_for_written_once(
+    moment: str, tmp_path: Path
+) -> None:
+    die_at(moment, tmp_path, "ended")
+    await assert_written_once(tmp_path, FACT, phrases.REMEMBERED, answered=True)

@@ -1,0 +1,91 @@
+"""What a reply claims to have done, and everything that only looks like it."""
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.claim_patterns import PATTERNS
+from bot.claims import find_claims, is_acknowledgement
+from bot.models.notebook.languages import LANGUAGES
+from bot.models.notebook.languages.english import ENGLISH
+from tests.fakes.table_test import table_test
+
+ORDINARY = Path(__file__).parent / "claims_ordinary.txt"
+TRUE = Path(__file__).parent / "claims_true.txt"
+
+
+def read_replies(file: Path) -> list[str]:
+    """Replies as benchmarks/claims.py reads them."""
+    lines = file.read_text("utf-8").splitlines()
+    return [line.replace("\\n", "\n") for line in lines if line.strip() and not line.startswith("#")]
+
+
+def true_claims() -> Iterator[tuple[str, str]]:
+    for line in read_replies(TRUE):
+        kind, _, reply = line.partition(": ")
+        yield kind, reply
+
+
+@table_test(("kind", "reply"), list(true_claims()))
+def test_claim(kind: str, reply: str) -> None:
+    assert find_claims(reply) == {kind}
+    sentence = reply.rstrip(".!。।")
+    if not re.search("[.!。।?](?![0-9a-z])", sentence):
+        assert find_claims(f"{sentence}?") == frozenset(), "a question claims nothing"
+        assert find_claims(f"I see. {reply}") == {kind}
+
+
+@table_test("reply", read_replies(ORDINARY))
+def test_no_claim(reply: str) -> None:
+    assert find_claims(reply) == frozenset()
+
+
+def test_there_are_enough_of_both() -> None:
+    assert len(read_replies(ORDINARY)) >= 250
+    assert len(list(true_claims())) >= 80
+    assert set(PATTERNS) == {language.code for language in LANGUAGES}
+
+
+@table_test("code", sorted(PATTERNS))
+def test_what_the_notebook_says_without_a_tool_is_no_claim(code: str) -> None:
+    say = next(language.say for language in LANGUAGES if language.code == code)
+    done = {"noted", "corrected", "removed", "back", "reminded", "reminded_again", "reminder_moved"}
+    done |= {"reminder_cancelled", "since", "before_that", "said", "refused"}
+    for name, text in say._asdict().items():
+        if name not in done:
+            assert (name, find_claims(str(text))) == (name, frozenset())
+
+
+def test_what_stands_in_the_middle_of_a_long_reply_is_what_it_is_about() -> None:
+    story = ["Once there was a robot."] * 20
+    assert find_claims(" ".join([*story, "I've saved that to your notes.", *story])) == frozenset()
+    assert find_claims(" ".join([*story, "I've saved that to your notes."])) == {"noted"}
+
+
+@pytest.mark.parametrize(
+    "piece", ["“", "«", "```", "`", "\n", " ", "I've saved ", "> \n", "** ", "'", '"', "「", "–", ". ", "\n-"]
+)
+def test_a_long_reply_is_read_in_no_time(piece: str) -> None:
+    began = time.perf_counter()
+    find_claims(piece * (200_000 // len(piece)))
+    assert time.perf_counter() - began < 2
+
+
+@table_test(
+    ("reply", "wanted"),
+    [
+        ("Noted!", True),
+        ("Got it, noted. How old is she?", True),
+        ("C'est noté !", True),
+        ("¡Anotado!", True),
+        ("记下了。", True),
+        ("Notes are Markdown files.", False),
+        ("", False),
+        (ENGLISH.say.thanks, False),
+    ],
+)
+def test_acknowledgement(reply: str, wanted: bool) -> None:
+    assert is_acknowledgement(reply) is wanted
