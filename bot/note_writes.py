@@ -374,6 +374,7 @@ class OnceWriter:
             later = partial(changes.read_later, path=note.path, number=undoes)
             planned = plan_undo(chain, note.text, later=lambda: state.read(later))
             wanted, lines = _plan_reversal(note, number, planned)
+            origin = replace(origin, says=origin.says or planned.says)
         else:
             wanted, lines = _plan(note, intent)
 
