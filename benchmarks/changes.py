@@ -17,7 +17,9 @@ import tempfile
 import time
 from collections import Counter
 from contextlib import closing
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import apsw
 from figures import Report, measure_to_the_end
@@ -30,11 +32,14 @@ from tests.fakes.changing_process import Expected, Step, check_after_kill, open_
 KILLS_OF_ONE = 10
 """Kills after which an empty workspace is taken."""
 MAX_SECONDS = 0.5
-"""A process lives at most so long after its start."""
+"""A process lives at most so long after its start, if it is killed by the clock."""
+MAX_CALLS = 60
+"""Calls to the file system before it is killed at one."""
 WRITE_CODE = """
 import asyncio, sys, time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from bot.note_writes import OnceWriter
 from bot.state.database import State
 from memory.memory import Memory
@@ -113,8 +118,12 @@ async def kill(times: int, report: Report) -> None:
         if number % KILLS_OF_ONE == 0:
             shutil.rmtree(base) if number else None
             base, expected = Path(tempfile.mkdtemp()), Expected()
-        seconds = random.Random(number).random() * MAX_SECONDS
-        lines = await asyncio.to_thread(run_and_kill, base, seed=number, seconds=seconds)
+        chance = random.Random(number)
+        # By the clock, and at a call to the file system, where there is most to lose.
+        when: dict[str, Any] = {"seconds": chance.random() * MAX_SECONDS}
+        if number % 2:
+            when = {"calls": chance.randint(1, MAX_CALLS)}
+        lines = await asyncio.to_thread(partial(run_and_kill, base, seed=number, **when))
         steps += sum(line.startswith('["done"') for line in lines)
         step = await check_after_kill(base, lines, expected)
         killed_in[step.kind if step else "between two steps"] += 1

@@ -1,6 +1,7 @@
 """A process that writes, undoes, redoes and forgets until it is killed, and what must be true afterwards.
 
-Run it as `python -m tests.fakes.changing_process FOLDER SEED`. It prints each step before and after it takes it.
+Run it as `python -m tests.fakes.changing_process FOLDER SEED CALLS`. It prints each step before and after it takes it.
+With CALLS it kills itself at its next call to the file system after so many; with 0, it is killed from outside.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -132,17 +133,41 @@ async def open_changed(base: Path) -> AsyncIterator[ChangedWorkspace]:
         yield ChangedWorkspace(base, memory, state)
 
 
-async def work(base: Path, seed: int) -> None:
+async def work(base: Path, seed: int, calls: int) -> None:
     """Take steps without end."""
     chance = random.Random(seed)
     async with open_changed(base) as workspace:
         print("begun", flush=True)
+        if calls:
+            die_after(calls, part=chance.random())
         number = 0
         while True:
             number += 1
             step = await choose_step(workspace, chance, f"{seed}-{number}")
             print(json.dumps(["begin", _fields(step)]), flush=True)
             print(json.dumps(["done", await workspace.take(step)]), flush=True)
+
+
+def die_after(calls: int, *, part: float) -> None:
+    """Kill this process at a call to the file system; a write gets through in part."""
+    left = [calls]
+
+    def replace(name: str) -> None:
+        real: Callable[..., Any] = getattr(os, name)
+
+        def counted(*arguments: Any, **named: Any) -> Any:
+            left[0] -= 1
+            if left[0] < 0:
+                if name == "write":
+                    fd, data = arguments
+                    real(fd, data[: int(len(data) * part)])
+                os.kill(os.getpid(), signal.SIGKILL)
+            return real(*arguments, **named)
+
+        setattr(os, name, counted)
+
+    for name in ("write", "fsync", "rename", "link", "unlink", "ftruncate", "rmdir"):
+        replace(name)
 
 
 async def choose_step(workspace: ChangedWorkspace, chance: random.Random, key: str) -> Step:
@@ -173,15 +198,16 @@ async def choose_step(workspace: ChangedWorkspace, chance: random.Random, key: s
     return Step("undo_last" if kind == "undo_last" else "redo_last", key)
 
 
-def run_and_kill(base: Path, *, seed: int, seconds: float) -> list[str]:
-    """Run the process for some time, kill it, and return the lines that it has printed."""
-    command = [sys.executable, "-m", "tests.fakes.changing_process", str(base), str(seed)]
+def run_and_kill(base: Path, *, seed: int, seconds: float = 0.0, calls: int = 0) -> list[str]:
+    """Run the process for some time or calls, kill it, and return the lines that it has printed."""
+    command = [sys.executable, "-m", "tests.fakes.changing_process", str(base), str(seed), str(calls)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, encoding="utf-8") as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "begun\n"
-        time.sleep(seconds)
-        process.send_signal(signal.SIGKILL)
+        if not calls:
+            time.sleep(seconds)
+            process.send_signal(signal.SIGKILL)
         lines = process.stdout.read().splitlines()
         assert process.wait() == -signal.SIGKILL, "it was still at work"
     return lines
@@ -216,7 +242,7 @@ async def check_after_kill(base: Path, lines: list[str], expected: Expected) -> 
     assert sorted(counted) == sorted(expected.present), (open_step, set(counted) ^ expected.present)
     assert not any(FORGOTTEN in line for lines in read_notes(base / "memory").values() for line in lines)
     for word in expected.forgotten:
-        assert find_files_with(base, word) == [], word
+        assert find_files_with(base, word) == [], (word, open_step)
     return open_step
 
 
@@ -239,8 +265,11 @@ def find_note_with(base: Path, word: str) -> str:
 
 
 def find_files_with(base: Path, word: str) -> list[str]:
-    """Return every file below a folder in whose bytes a word is."""
-    files = (path for path in base.rglob("*") if path.is_file())
+    """Return every file below a folder in whose bytes a word is.
+
+    Drafts of edits do not count: one that a killed process has left is removed when it is older than any lock.
+    """
+    files = (path for path in base.rglob("*") if path.is_file() and path.parent.name != "tmp")
     return [str(path) for path in files if word.encode() in path.read_bytes()]
 
 
@@ -267,4 +296,4 @@ def _now() -> datetime:
 
 
 if __name__ == "__main__":
-    asyncio.run(work(Path(sys.argv[1]), int(sys.argv[2])))
+    asyncio.run(work(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))
