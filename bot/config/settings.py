@@ -428,12 +428,20 @@ class RecallSettings(Section):
     """Whether a remote embedding provider may get each message for that; a model on this machine always does."""
 
 
+class ChangeSettings(Section):
+    """Every change of a note is recorded, so that you can see who made it and take it back. See docs/memory.md."""
+
+    keep_days: int = Field(default=90, ge=0, le=100_000)
+    """How many days changes are kept, with the lines before and after; 0 for ever."""
+
+
 class MemorySection(NotesSettings):
     """Your notes."""
 
     flush: FlushSettings = section_field()
     conversations: ConversationSearchSettings = section_field()
     recall: RecallSettings = section_field()
+    changes: ChangeSettings = section_field()
 
 
 @dataclass(frozen=True, slots=True)
