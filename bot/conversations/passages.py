@@ -68,9 +68,18 @@ def decode_passages(fields: Mapping[str, Any]) -> tuple[RecalledPassage, ...]:
     """Return stored passages; none if the payload is damaged."""
     try:
         return tuple(
-            RecalledPassage(**{**each, "says": tuple(each.get("says", ()))}) for each in fields["passages"]
+            RecalledPassage(
+                str(each["path"]),
+                int(each["line_start"]),
+                int(each["line_end"]),
+                str(each["text"]),
+                str(each["heading"]),
+                str(each["superseded_by"]),
+                tuple(map(str, each["says"])),
+            )
+            for each in fields["passages"]
         )
-    except (LookupError, TypeError, AttributeError):
+    except (LookupError, TypeError, ValueError):
         return ()
 
 
