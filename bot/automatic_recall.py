@@ -112,7 +112,7 @@ class AutomaticRecall:
 
     def _report(self, fault: str) -> None:
         if not self._is_failing:
-            log.warning("nothing is recalled from the notes, since they could not be searched: %s", fault)
+            log.warning("nothing is recalled from the notes for now: %s", fault)
         self._is_failing = True
 
 
