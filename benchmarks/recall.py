@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from figures import Report, measure_to_the_end
+from pydantic import SecretStr
 from recall_notes import ENGLISH, FACTS, SMALL_TALK, UNANSWERED, Fact
 from workspaces import ROOT, make_workspace, write_notes
 
@@ -43,6 +44,7 @@ from bot.config.settings import (
 from bot.conversations.conversation import Conversation
 from bot.conversations.passages import RecalledPassage
 from bot.messages import OWNER_AT_TERMINAL, ChatId, IncomingMessage
+from bot.models.known_providers import ProviderKind
 from bot.models.protocol import UserMessage
 from bot.models.token_estimate import BYTES_A_TOKEN
 from bot.service.open_assistant import open_assistant
@@ -307,14 +309,22 @@ def _common_length(one: str, other: str) -> int:
 
 
 async def count_cached(
-    folder: Path, server: ModelServer, *, provider: str, model: str, automatic: bool, with_tools: bool
+    folder: Path,
+    server: ModelServer,
+    *,
+    provider: ProviderKind,
+    model: str,
+    automatic: bool,
+    with_tools: bool,
 ) -> tuple[int, int]:
     """Return the tokens of the requests of TURNS turns, and how many of them came from the provider's cache."""
     settings = chat_settings(
         write_facts(folder),
         automatic=automatic,
         models=ModelsSettings(chain=(f"{provider}/{model}",)),
-        providers={provider: ProviderSettings(kind=provider, base_url=server.base_url, api_key=KEY)},
+        providers={
+            provider: ProviderSettings(kind=provider, base_url=server.base_url, api_key=SecretStr(KEY))
+        },
     )
     texts = [fact.question for fact in FACTS[:TURNS]]
     for number, fact in enumerate(FACTS[:TURNS]):
@@ -327,19 +337,21 @@ async def count_cached(
     return sum(tokens for tokens, _ in read), sum(cached for _, cached in read)
 
 
+SERVERS: tuple[tuple[str, ProviderKind, str, type[ModelServer]], ...] = (
+    ("Anthropic", "anthropic", "claude-opus-4-8", AnthropicServer),
+    ("OpenAI", "openai", OPENAI_MODEL, OpenAIServer),
+)
+
+
 async def measure_cache(folder: Path, report: Report) -> None:
     for with_tools in (False, True):
         print(f"\n{TURNS} turns{', every second one with a tool' if with_tools else ''}")
-        for name, make, provider, model in (
-            ("Anthropic", AnthropicServer, "anthropic", "claude-opus-4-8"),
-            ("OpenAI", OpenAIServer, "openai", OPENAI_MODEL),
-        ):
+        for name, provider, model, server_class in SERVERS:
             cached = {}
             for automatic in (False, True):
-                async with make() as server:  # type: ignore[operator]
-                    place = folder / f"{name}-{with_tools}-{automatic}"
+                async with server_class() as server:
                     total, cached[automatic] = await count_cached(
-                        place,
+                        folder / f"{provider}-{with_tools}-{automatic}",
                         server,
                         provider=provider,
                         model=model,
@@ -349,9 +361,10 @@ async def measure_cache(folder: Path, report: Report) -> None:
                 told = f"{'with' if automatic else 'without'} recall"
                 print(f"  {name}, {told}: {total} tokens sent, {cached[automatic]} of them cached")
                 report.figure(f"{name}, {told}: paid in full", total - cached[automatic])
-            lost = 100 * (1 - cached[True] / cached[False])
             report.figure(
-                f"{name}: cached tokens lost to recall, %", lost, limit=None if with_tools else MAX_CACHE_LOSS
+                f"{name}: cached tokens lost to recall, %",
+                100 * (1 - cached[True] / cached[False]),
+                limit=None if with_tools else MAX_CACHE_LOSS,
             )
 
 

@@ -95,7 +95,7 @@ def test_within_a_turn_the_notes_keep_their_place_and_stay_cached() -> None:
 
 def text_before_notes(request: ModelRequest, provider: str) -> str:
     dialect = {"openai": OpenAIChatDialect, "gemini": GeminiChatDialect}[provider]
-    body = dialect(ModelOptions(f"{provider}/a-model", base_url="https://example.org/v1")).body(request)  # type: ignore[arg-type]
+    body = dialect(ModelOptions(f"{provider}/a-model", base_url="https://example.org/v1")).body(request)
     history = body["messages"] if provider == "openai" else body["contents"]
     before, found, _ = json.dumps(history, ensure_ascii=False).partition("<notes>")
     assert found

@@ -1,6 +1,7 @@
 """Which provider is chosen, and why."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from pydantic import SecretStr
 
@@ -339,7 +340,7 @@ def test_a_self_hosted_server_needs_no_key_and_never_gets_the_service_s() -> Non
         ({"provider": "local", "fallback": "openai"}, False),
     ],
 )
-def test_what_leaves_this_machine_is_known(settings: dict[str, object], is_local: bool) -> None:
+def test_what_leaves_this_machine_is_known(settings: dict[str, Any], is_local: bool) -> None:
     choice = decide(environment=ALL_KEYS, **settings)
     fallback = choose_fallback(
         EmbeddingSettings.model_validate(settings), choice, sections={}, environment=ALL_KEYS
