@@ -44,7 +44,11 @@ NOTHING_FOUND = "Nothing found."
 async def run_memory_action(options: argparse.Namespace, settings: Settings) -> int:
     """Run the action, print the result, and return 0. Raises MemoryFault, CommandFailed and WrongUsage."""
     logging.getLogger().addHandler(logging.NullHandler())  # on failure, standard error gets a single line
-    embedding = Embedding() if options.action in {"get", "write"} else open_embedding_from_settings(settings)
+    embedding = (
+        Embedding()
+        if options.action in {"get", "write", "changes", "undo", "redo"}
+        else open_embedding_from_settings(settings)
+    )
     many_searches = options.action == "search" and options.batch is not None
     async with AsyncExitStack() as stack:
         if server := index_server(settings):
@@ -70,6 +74,10 @@ async def run_memory_action(options: argparse.Namespace, settings: Settings) -> 
                 await _get(memory, options)
             case "write":
                 await _write(memory, options)
+            case "changes" | "undo" | "redo":
+                from bot.cli.changes import run_change_action
+
+                await run_change_action(memory, options, settings)
             case "index":
                 await _index(memory, options, embedding)
     return DONE
