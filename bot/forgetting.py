@@ -15,9 +15,21 @@ from bot.messages import ChatId, PersonId
 from bot.models.protocol import AssistantMessage, UserMessage
 from bot.models.user_text import own_words, user_text
 from bot.note_refs import format_note_ref
+from bot.note_removals import NoteRemovals
+from bot.note_writes import OnceWriter
 from bot.state import forgetting
+from bot.state.changes import ChangeOrigin
 from bot.state.database import State, StateFault, format_timestamp
-from bot.state.forgetting import ENTRIES, REQUESTS, STORED_TEXTS, ForgetRequest, StoredRow, StoredText
+from bot.state.forgetting import (
+    CHANGED_PATHS,
+    ENTRIES,
+    REQUESTS,
+    STORED_TEXTS,
+    WRITES,
+    ForgetRequest,
+    StoredRow,
+    StoredText,
+)
 from memory import disk
 from memory.document_paths import parse_title
 from memory.errors import MemoryFault
@@ -117,6 +129,7 @@ class ForgetService:
         """
         await self.clean_up()
         await self._complete_earlier()
+        await OnceWriter(self._memory, self._state).settle_open()  # a torn line is shown whole
         wanted = WordsToForget(query)
         if wanted.is_blank:
             raise NothingToForget
@@ -170,19 +183,26 @@ class ForgetService:
             raise NothingToForget
         asked = replace(asked, key=key, unfinished=True)
         await self._save(asked)
+        await OnceWriter(self._memory, self._state).settle_open()
         notes = await self._find_shown(asked)
         wanted = WordsToForget(asked.query, _split_lines(notes.shown))
         # The notes come last: after a crash the same query can still find the rest through them.
-        messages, elsewhere = await self._remove_from_state(wanted, but=REQUESTS)
+        messages, elsewhere = await self._remove_from_state(wanted, but=(REQUESTS, CHANGED_PATHS))
         problem = await self._purge_conversations()
+        origin = ChangeOrigin("forget", person=str(person), chat=str(chat))
+        removals = NoteRemovals(self._memory, self._state, origin)
         try:
-            removed = await self._memory.forget_lines(notes.shown, wanted)
+            removed = await self._memory.forget_lines(
+                notes.shown, wanted, remove=removals.forget_blocks, rename=removals.rename
+            )
         except MemoryFault as fault:
             left = await self._find_shown(asked)
             lines = max(len(notes.shown) - len(left.shown), 0)
             places = tuple(map(_format_lines_ref, (*left.shown, *left.others)))
             return ForgetOutcome(lines, places, messages, elsewhere, "", fault=str(fault))
         problem = problem or removed.problem
+        # Of what was written since: from here on, nothing is left of which a write could store it once more.
+        elsewhere += (await self._remove_from_state(wanted, only=WRITES))[1]
         try:
             elsewhere += await asyncio.to_thread(self._forget_typed, wanted)
         except OSError as error:
@@ -191,7 +211,7 @@ class ForgetService:
         elsewhere += removed.in_trash + removed.in_names
         done = ForgetOutcome(removed.lines, missed, messages, elsewhere, problem)
         await self._save(replace(asked, query="", lines="[]", outcome=json.dumps(asdict(done))))
-        await self._remove_from_state(wanted, only=REQUESTS)  # other requests with the same words
+        await self._remove_from_state(wanted, only=(REQUESTS,))  # other requests with the same words
         done = replace(done, problem=problem or await self._vacuum())
         await self._save(
             replace(
@@ -279,11 +299,15 @@ class ForgetService:
         return "" if whole else "state.db is in use by another program"
 
     async def _remove_from_state(
-        self, words: WordsToForget, *, only: StoredText | None = None, but: StoredText | None = None
+        self,
+        words: WordsToForget,
+        *,
+        only: Sequence[StoredText] = STORED_TEXTS,
+        but: Collection[StoredText] = (),
     ) -> tuple[int, int]:
         messages = elsewhere = 0
-        for place in STORED_TEXTS:
-            if place == but or only not in (None, place):
+        for place in only:
+            if place in but:
                 continue
             async for changes in self._rows_containing(place, words):
                 await self._state.change(partial(forgetting.replace_texts, place=place, changes=changes))

@@ -4,15 +4,16 @@ import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import count
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from bot.state import changes, note_effects
+from bot.state.blocking import BlockingState
 from bot.state.changes import Change, ChangeOrigin
 from bot.state.database import State, StateFault, run_to_completion
 from bot.state.note_effects import Effect
@@ -37,9 +38,6 @@ TEXT_MAX_CHARS = 200_000
 """Limit of one write. Documents are saved differently and may be longer."""
 _LONG_CHARS = 10_000
 """Longer texts are prepared in a thread, so that the event loop is not blocked."""
-
-_Result = TypeVar("_Result")
-_Attempt = Callable[[Callable[["Connection"], _Result]], _Result]
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,27 +257,30 @@ class OnceWriter:
         """Return the change that `undo` has made with this key; None if there is none yet."""
         return await self._state.read(lambda db: changes.find_by_effect(db, _write_key(key, "undo")))
 
+    async def find_imported(self, key: str) -> Change | None:
+        """Return the change, or what has made it again since, that brought a note or lines of an import.
+
+        `key` is that of `append_missing` or `write_document`. None if it is undone or no longer recorded.
+        """
+
+        def find(db: "Connection") -> Change | None:
+            made = changes.find_by_effect(db, _write_key(key, "missing"))
+            made = made or changes.find_by_effect(db, _write_key(key, "file"))
+            chain = changes.read_chain(db, made.number) if made else ()
+            return chain[-1] if len(chain) % 2 else None
+
+        return await self._state.read(find)
+
     async def settle_open(self) -> None:
         """Find out which writes that were interrupted have been done, so that the record says what the notes say.
 
         Notes that cannot be read are left for later. Raises StateFault.
         """
-        loop = asyncio.get_running_loop()
-
-        def change(work: Callable[["Connection"], _Result]) -> _Result:
-            return asyncio.run_coroutine_threadsafe(self._state.change(work), loop).result()
-
-        def read(work: Callable[["Connection"], _Result]) -> _Result:
-            return asyncio.run_coroutine_threadsafe(self._state.read(work), loop).result()
-
-        def settle(note: LockedNote) -> None:
-            for each in read(lambda db: note_effects.read_begun(db, note.path)):
-                self._resolve_open_write(note, each, change)
-
+        state = BlockingState(self._state)
         for path in await self._state.read(note_effects.read_open_paths):
             async with self._turns.setdefault(path, asyncio.Lock()):
                 try:
-                    await run_to_completion(self._memory.hold(path, settle))
+                    await run_to_completion(self._memory.hold(path, partial(self.settle, state=state)))
                 except MemoryFault as fault:
                     log.warning("an interrupted write to %s is still open: %s", path, fault)
 
@@ -311,41 +312,30 @@ class OnceWriter:
         alone: bool = False,
     ) -> WriteResult:
         """Write once. `alone`: the text becomes a new note, whose path is the first free name."""
-        loop = asyncio.get_running_loop()
-        names, taken = _free_names(path), set[str]()
-
-        def change(work: Callable[["Connection"], _Result]) -> _Result:
-            return asyncio.run_coroutine_threadsafe(self._state.change(work), loop).result()
-
-        def read(work: Callable[["Connection"], _Result]) -> _Result:
-            return asyncio.run_coroutine_threadsafe(self._state.read(work), loop).result()
+        names, taken, state = _free_names(path), set[str](), BlockingState(self._state)
 
         def write(note: LockedNote, place: str) -> WriteResult | None:
-            known, others = read(
+            known, begun = state.read(
                 lambda db: (note_effects.find_effect(db, key), note_effects.read_begun(db, note.path)),
             )
             if known and known.result is not None:
                 return WriteResult(**known.result)
             if known and known.path not in {place, note.path} and not (alone and not known.begun):
                 return None  # another process stored it meanwhile, before midnight
-            for other in others:
-                if other.key != key:
-                    self._resolve_open_write(note, other, change)
+            self._settle(note, state, (each for each in begun if each.key != key))
             if known is None or not known.begun:
                 self._check_still_in_trash(known.intent if known else intent)
                 if alone and not note.is_empty:
                     taken.add(place)
                     return None
-                written = self._begin_write(
-                    note, known.intent if known else intent, key, origin, change, read
-                )
+                written = self._begin_write(note, known.intent if known else intent, key, origin, state)
             else:
                 written = _recover(note, known.intent) or self._begin_write(
-                    note, known.intent, key, origin, change, read
+                    note, known.intent, key, origin, state
                 )
             self._empty_trash_of(known.intent if known else intent)
             try:
-                change(partial(_mark_done, key=key, written=written))
+                state.change(partial(mark_done, key=key, written=written))
             except StateFault as fault:  # the note has it, and the next look finds it there
                 log.warning("%s was written, but state.db could not be updated yet: %s", note.path, fault)
             return written
@@ -373,17 +363,16 @@ class OnceWriter:
         intent: Mapping[str, Any],
         key: str,
         origin: ChangeOrigin,
-        change: "_Attempt[None]",
-        read: "_Attempt[Any]",
+        state: BlockingState,
     ) -> WriteResult:
         """Store what is about to change, then change it."""
         at = self._state.at()
         undoes = 0
         if number := int(intent.get("undo", 0)):
-            chain = read(partial(find_standing, number=number))
+            chain = state.read(partial(find_standing, number=number))
             undoes = chain[-1].number
             later = partial(changes.read_later, path=note.path, number=undoes)
-            planned = plan_undo(chain, note.text, later=lambda: read(later))
+            planned = plan_undo(chain, note.text, later=lambda: state.read(later))
             wanted, lines = _plan_reversal(note, number, planned)
         else:
             wanted, lines = _plan(note, intent)
@@ -394,17 +383,20 @@ class OnceWriter:
             note_effects.save_intent(db, key, note.path, wanted, at=at)
             changes.save_change(db, key, note.path, lines, origin, at=at, undoes=undoes)
 
-        change(save)
+        state.change(save)
         return _apply(note, wanted)
 
-    def _resolve_open_write(self, note: LockedNote, other: Effect, change: "_Attempt[None]") -> None:
-        """Find out whether a write that a crash or an error left open was done, and store that."""
-        written = _recover(note, other.intent)
-        if written is None:
-            change(lambda db: note_effects.mark_not_done(db, other.key))
-        else:
-            self._empty_trash_of(other.intent)
-            change(partial(_mark_done, key=other.key, written=written))
+    def settle(self, note: LockedNote, state: BlockingState) -> None:
+        """Find out which writes to a note that a crash or an error left open were done, and store that."""
+        self._settle(note, state, state.read(lambda db: note_effects.read_begun(db, note.path)))
+
+    def _settle(self, note: LockedNote, state: BlockingState, begun: Iterable[Effect]) -> None:
+        for each in begun:
+            if written := _recover(note, each.intent):
+                self._empty_trash_of(each.intent)
+                state.change(partial(mark_done, key=each.key, written=written))
+            else:
+                state.change(partial(note_effects.mark_not_done, key=each.key))
 
     def _check_still_in_trash(self, intent: Mapping[str, Any]) -> None:
         """Raise EditRefused if somebody else has restored the text since this was planned."""
@@ -469,7 +461,10 @@ def _plan_reversal(note: LockedNote, number: int, planned: PlannedUndo) -> tuple
     return {**done, "before": asdict(before)}, lines
 
 
-def _mark_done(db: "Connection", key: str, written: WriteResult) -> None:
+def mark_done(db: "Connection", key: str, written: WriteResult) -> None:
+    """Store that a write was made, and where; a renamed note's changes go with it."""
+    if (effect := note_effects.find_effect(db, key)) and "rename" in effect.intent:
+        changes.rename_note(db, effect.path, written.path)
     note_effects.mark_done(db, key, asdict(written))
     changes.mark_done(db, key)
 
@@ -506,6 +501,11 @@ def _recover(note: LockedNote, intent: Mapping[str, Any]) -> WriteResult | None:
             return note.finish_replacement(
                 LinesReplacement(**_with_tuples(fields)), BeforeReplacement(**before)
             )
+        case {"remove": _, "before": before}:
+            # Only the same bytes prove it: the lines are not stored.
+            return note.finish_replacement(LinesReplacement(1, (), ()), BeforeReplacement(**before))
+        case {"rename": name}:
+            return WriteResult(str(name), 1, 0, 0) if note.is_missing else None
     raise _outcome_unknown(intent)
 
 

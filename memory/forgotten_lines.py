@@ -1,7 +1,7 @@
 """Lines with words to forget: found in all notes, deleted from them, and from names and trash."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -9,7 +9,13 @@ from memory.document_paths import parse_title, untitled_path
 from memory.errors import MemoryFault, NoteMissing
 from memory.forgetting import NoteLines, WordsToForget
 from memory.listing import Problem
+from memory.locked_note import LockedNote
 from memory.notes import Notes
+
+RemoveBlocks = Callable[[LockedNote, Collection[str]], frozenset[str]]
+"""Deletes whole lines as `LockedNote.remove` does."""
+RenameNote = Callable[[LockedNote, str], bool]
+"""Renames a note as `LockedNote.rename` does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +71,25 @@ def find_lines(notes: Notes, words: WordsToForget, limit: int) -> FoundLines:
     return FoundLines(tuple(found[:limit]), len(found) > limit, in_trash, in_names, tuple(unread))
 
 
-def remove_lines(notes: Notes, lines: Sequence[NoteLines]) -> tuple[int, tuple[NoteLines, ...]]:
+def remove_lines(
+    notes: Notes, lines: Sequence[NoteLines], remove: RemoveBlocks
+) -> tuple[int, tuple[NoteLines, ...]]:
     """Delete lines from their notes; return how many were, and those that had changed or moved meanwhile."""
     missed = []
     for path in dict.fromkeys(each.path for each in lines):
         here = [each for each in lines if each.path == path]
         gone: frozenset[str] = frozenset()
         with contextlib.suppress(NoteMissing), notes.held(path, existing=True) as note:
-            gone = note.remove(each.text for each in here)
+            gone = remove(note, [each.text for each in here])
         missed += [each for each in here if each.text not in gone]
     return len(lines) - len(missed), tuple(missed)
 
 
-def remove_names(notes: Notes, words: WordsToForget) -> int:
+def remove_names(notes: Notes, words: WordsToForget, rename: RenameNote) -> int:
     """Rename the filed documents with a match in their name; return how many there were."""
     named = sorted(stat.path for stat in notes.walk().notes if words.is_in(parse_title(stat.path)))
     for path in named:
         with contextlib.suppress(NoteMissing), notes.held(path, existing=True) as note:
             names = (untitled_path(path, number).rpartition("/")[2] for number in count(1))
-            next(name for name in names if note.rename(name))
+            next(name for name in names if rename(note, name))
     return len(named)

@@ -1,6 +1,6 @@
 """What a write changes in a note: whole lines and the lines that replace them; pure."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -42,6 +42,15 @@ def compare_lines(before: str, after: str, *, starts_at: int = 0) -> LineDiff:
     return LineDiff(
         same + 1, make_anchor(old[:same], same + 1).above, tuple(gone), tuple(added), min(lead, len(added))
     )
+
+
+def find_runs(numbers: Collection[int]) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last of each run of consecutive numbers, in order."""
+    for number in sorted(numbers):
+        if number - 1 not in numbers:
+            first = number
+        if number + 1 not in numbers:
+            yield first, number
 
 
 def _count_equal(one: Sequence[str], other: Sequence[str]) -> int:

@@ -1,6 +1,5 @@
 """Take back a change of a note that may have changed since: its lines are found by their content; pure."""
 
-import difflib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -52,6 +51,8 @@ def plan_reversal(text: str, change: LineDiff) -> LinesReplacement | None:
 
 def describe_edits(text: str, change: LineDiff) -> str:
     """Return a short diff from the lines that a change wrote to what is there now, as far as that can be told."""
+    import difflib  # takes 3 ms, needless unless an undo is refused
+
     run = change.new[change.lead :]
     found = _find_similar(split_lines(text), run, change.line + change.lead)
     diff = [line for line in difflib.ndiff(run[:_NEAR_LINES], found) if line[:1] in "+-"]
@@ -111,6 +112,8 @@ def _count_needless(lines: Sequence[str], line: int, count: int, lead: Sequence[
 
 def _find_similar(lines: Sequence[str], run: Sequence[str], expected: int) -> Sequence[str]:
     """Return the lines that a run may have become; () if there are none like it."""
+    import difflib
+
     first = max(expected - 1 - _NEAR_LINES, 0)
     near = lines[first : expected - 1 + len(run[:_NEAR_LINES]) + _NEAR_LINES]
     alike = set[int]()

@@ -91,6 +91,16 @@ class LockedNote:
         return not self._read_data()
 
     @property
+    def is_missing(self) -> bool:
+        """Return whether there is no such note."""
+        with translate_errors(self.path):
+            try:
+                with open_note_folder(self._place) as folder, self._open(folder):
+                    return False
+            except (FileNotFoundError, NotADirectoryError):
+                return True
+
+    @property
     def text(self) -> str:
         """The note's text with LF line ends; "" if it is missing."""
         return decode(self._read_data()).text
@@ -204,17 +214,27 @@ class LockedNote:
         wanted = tuple(dict.fromkeys(blocks))
         return self._cut(lambda note: remove_blocks(note, wanted, path=self.path))
 
-    def remove_lines(self, choose: Callable[[str], Collection[int]]) -> None:
+    def plan_removal(self, numbers: Collection[int] | None) -> BeforeReplacement:
+        """Return the state before lines (numbers from 0) are removed, or the whole note for None.
+
+        Raises `EditRefused`, `NoteMissing`.
+        """
+        self._check_shared_lock()
+        data = self._read_existing()
+        after = b"" if numbers is None else remove_lines(decode(data), numbers, path=self.path)
+        return before_replacement(data, after, old=(), new=())
+
+    def remove_lines(self, choose: Callable[[str], Collection[int]]) -> bool:
         """Delete the lines whose numbers (from 0) `choose` returns of the text, without keeping them in the trash.
 
-        Raises `NoteMissing`, `NoteUnwritable`.
+        Returns False if it chooses none. Raises `NoteMissing`, `NoteUnwritable`.
         """
 
         def cut(note: DecodedNote) -> tuple[bytes, Collection[int]]:
             chosen = choose(note.text)
             return remove_lines(note, chosen, path=self.path), chosen
 
-        self._cut(cut)
+        return bool(self._cut(cut))
 
     def delete_if(self, is_meant: Callable[[str], bool], *, keep: bool = False) -> bool:
         """Delete the file if its text is the one that is meant; return whether it was.

@@ -16,7 +16,15 @@ from memory.embedding_backfill import EmbeddingBackfill
 from memory.embeddings.factory import Embedding
 from memory.errors import IndexCorrupted, IndexUnavailable, NoteUnreadable
 from memory.forgetting import NoteLines, WordsToForget
-from memory.forgotten_lines import ForgottenLines, FoundLines, find_lines, remove_lines, remove_names
+from memory.forgotten_lines import (
+    ForgottenLines,
+    FoundLines,
+    RemoveBlocks,
+    RenameNote,
+    find_lines,
+    remove_lines,
+    remove_names,
+)
 from memory.formatting import format_entry
 from memory.index.fingerprint import compute_fingerprint
 from memory.index.location import (
@@ -269,13 +277,20 @@ class Memory:
         """Return up to `limit` matches from all notes, and count the matches in trash and file names."""
         return await asyncio.to_thread(find_lines, self._notes, words, limit)
 
-    async def forget_lines(self, lines: Sequence[NoteLines], words: WordsToForget) -> ForgottenLines:
+    async def forget_lines(
+        self,
+        lines: Sequence[NoteLines],
+        words: WordsToForget,
+        *,
+        remove: RemoveBlocks = LockedNote.remove,
+        rename: RenameNote = LockedNote.rename,
+    ) -> ForgottenLines:
         """Delete these lines from their notes, `words` from the trash, and both from the index.
 
-        Documents with a match in their name are renamed.
+        Documents with a match in their name are renamed. `remove` and `rename` run in a thread, with the note's lock.
         """
-        removed, missed = await asyncio.to_thread(remove_lines, self._notes, lines)
-        in_names = await asyncio.to_thread(remove_names, self._notes, words)
+        removed, missed = await asyncio.to_thread(remove_lines, self._notes, lines, remove)
+        in_names = await asyncio.to_thread(remove_names, self._notes, words, rename)
         in_trash = await asyncio.to_thread(self._notes.trash.delete_matching, words)
         self._vectors.clear_queries()
         self._index.note_written()

@@ -328,14 +328,19 @@ def normalize_passages(old: str, new: str) -> tuple[str, str]:
 
 def remove_blocks(note: DecodedNote, blocks: Iterable[str], *, path: str) -> tuple[bytes, frozenset[str]]:
     """Return the note's bytes without these whole lines, and the blocks that were found. Raises `EditRefused`."""
-    text = note.text
+    gone, standing = find_blocks(note.text, blocks)
+    return remove_lines(note, gone, path=path), standing
+
+
+def find_blocks(text: str, blocks: Iterable[str]) -> tuple[frozenset[int], frozenset[str]]:
+    """Return the numbers (from 0) of all lines of these blocks in a text, and the blocks that were found."""
     standing = {block: found for block in blocks if (found := find_block(text, block))}
     gone: set[int] = set()
     for block, found in standing.items():
         for at in found:
             first = text.count("\n", 0, at)
             gone.update(range(first, first + block.count("\n") + 1))
-    return remove_lines(note, gone, path=path), frozenset(standing)
+    return frozenset(gone), frozenset(standing)
 
 
 def remove_lines(note: DecodedNote, numbers: Collection[int], *, path: str) -> bytes:

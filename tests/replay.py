@@ -1,15 +1,20 @@
 """Makes all recorded changes of the notes again, from nothing."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from bot.state.changes import Change
 from memory.line_diff import split_lines
 
 
-def replay(changes: Iterable[Change]) -> dict[str, list[str]]:
-    """Return the lines of each note after these changes, whatever their order; notes without lines are left out."""
-    notes: dict[str, list[str]] = {}
+def replay(
+    changes: Iterable[Change], before: Mapping[str, Sequence[str]] | None = None
+) -> dict[str, list[str]]:
+    """Return the lines of each note after these changes, whatever their order; notes without lines are left out.
+
+    `before`: the lines of notes that were there already.
+    """
+    notes = {path: list(lines) for path, lines in (before or {}).items()}
     for change in sorted(changes, key=lambda each: each.number):
         lines = notes.setdefault(change.path, [])
         at = change.lines.line - 1

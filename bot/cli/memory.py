@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO
+from uuid import uuid4
 
 from bot.cli.outcome import DONE, CommandFailed, WrongUsage
 from bot.config.settings import Settings
@@ -73,7 +74,7 @@ async def run_memory_action(options: argparse.Namespace, settings: Settings) -> 
             case "get":
                 await _get(memory, options)
             case "write":
-                await _write(memory, options)
+                await _write(memory, options, settings)
             case "changes" | "undo" | "redo":
                 from bot.cli.changes import run_change_action
 
@@ -313,9 +314,23 @@ async def _get(memory: Memory, options: argparse.Namespace) -> None:
         sys.stdout.write(note.text)  # a program gets the note unchanged
 
 
-async def _write(memory: Memory, options: argparse.Namespace) -> None:
+async def _write(memory: Memory, options: argparse.Namespace, settings: Settings) -> None:
+    from bot.cli.backup import block_restore
+    from bot.messages import OWNER_AT_TERMINAL
+    from bot.note_writes import OnceWriter
+    from bot.state.changes import ChangeOrigin
+    from bot.state.database import State, StateFault
+
     text = sys.stdin.read() if options.text == ["-"] else " ".join(options.text)
-    written = await memory.write(text, target=options.target)
+    origin = ChangeOrigin("cli", person=str(OWNER_AT_TERMINAL))
+    try:
+        with block_restore(settings):
+            async with State(settings.private_folder / "state.db", now=settings.now) as state:
+                written = await OnceWriter(memory, state).write(
+                    text, key=f"cli/{uuid4().hex}", target=options.target, origin=origin
+                )
+    except StateFault as fault:
+        raise CommandFailed(str(fault)) from fault
     if options.json:
         _print_json(encode_write(written))
     else:

@@ -415,11 +415,19 @@ class ConversationSearchSettings(Section):
     """How many days back conversations are found; 0 for all. Older ones are not deleted."""
 
 
+class ChangeSettings(Section):
+    """Every change of a note is recorded, so that you can see who made it and take it back. See docs/memory.md."""
+
+    keep_days: int = Field(default=90, ge=0, le=100_000)
+    """How many days changes are kept, with the lines before and after; 0 for ever."""
+
+
 class MemorySection(NotesSettings):
     """Your notes."""
 
     flush: FlushSettings = section_field()
     conversations: ConversationSearchSettings = section_field()
+    changes: ChangeSettings = section_field()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from bot.imports.layouts import Layout, NoteTarget, is_day
 from bot.imports.merge_lines import find_lines, hash_lines, missing_lines
 from bot.imports.note_files import NoteFiles, SourceNote
 from bot.models.token_estimate import estimate_text_tokens
+from bot.note_removals import NoteRemovals
 from bot.note_writes import OnceWriter
 from bot.state import imports
 from bot.state.changes import ChangeOrigin
@@ -208,7 +209,12 @@ class NoteImporter:
         return any([await self._says(path, block) for path, _ in copies])
 
     def _key(self, source: str) -> str:
-        return f"import {self._run.run} {hashlib.sha256(source.encode()).hexdigest()[:16]}"
+        return import_key(self._run.run, source)
+
+
+def import_key(run: int, source: str) -> str:
+    """Return the key under which a run writes what one file brings."""
+    return f"import {run} {hashlib.sha256(source.encode()).hexdigest()[:16]}"
 
 
 async def undo_note(memory: Memory, state: State, row: ImportedNote) -> str:
@@ -219,27 +225,37 @@ async def undo_note(memory: Memory, state: State, row: ImportedNote) -> str:
     """
     try:
         split_note_path(row.path)  # it may have been forgotten
-        left = await (
-            _undo_file(memory, state, row) if row.kind == "file" else _undo_lines(memory, state, row)
-        )
+        left = await _remove_from_note(memory, state, row)
     except (NoteMissing, PathRefused):
         left = ""
     await state.change(partial(imports.delete_note, note=row))
     return left
 
 
-async def _undo_file(memory: Memory, state: State, row: ImportedNote) -> str:
+async def _remove_from_note(memory: Memory, state: State, row: ImportedNote) -> str:
+    removals = NoteRemovals(memory, state, ChangeOrigin("import"))
+    made = await OnceWriter(memory, state).find_imported(import_key(row.run, row.source))
+    undoes = made.number if made else 0
+    if row.kind == "file":
+        left = await _undo_file(removals, row, undoes)
+        # Others may have added lines of their own.
+        if not (left and (is_day(row.path) or row.path == CORE_NOTE)):
+            return left
+    return await _undo_lines(memory, state, removals, row, undoes)
+
+
+async def _undo_file(removals: NoteRemovals, row: ImportedNote, undoes: int) -> str:
     def is_as_written(text: str) -> bool:
         return hash_lines(text.strip("\n")) == row.lines
 
-    if await memory.hold(row.path, lambda note: note.delete_if(is_as_written)):
+    if await removals.delete_if(row.path, is_as_written, undoes=undoes):
         return ""
-    if is_day(row.path) or row.path == CORE_NOTE:  # others may have added lines of their own
-        return await _undo_lines(memory, state, row)
     return "you've changed it since, so it stays"
 
 
-async def _undo_lines(memory: Memory, state: State, row: ImportedNote) -> str:
+async def _undo_lines(
+    memory: Memory, state: State, removals: NoteRemovals, row: ImportedNote, undoes: int
+) -> str:
     changed = 0
     for _ in range(TRIES):
         text = await memory.hold(row.path, lambda note: note.text)
@@ -256,7 +272,8 @@ async def _undo_lines(memory: Memory, state: State, row: ImportedNote) -> str:
         row = replace(row, undo=f"{digest} {_hash_text(chr(10).join(rest))}")
         await state.change(partial(imports.save_note, note=row))
         choose = partial(_choose_lines, numbers=numbers, digest=digest)
-        await memory.hold(row.path, lambda note, choose=choose: note.remove_lines(choose))  # type: ignore[misc]
+        if await removals.remove_lines(row.path, choose, undoes=undoes):
+            undoes = 0  # the rest is removed by another change
     if not changed:
         return ""
     return f"you've changed {changed} line{'s'[: changed != 1]} since; your version stays"

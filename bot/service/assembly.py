@@ -191,7 +191,11 @@ def _background(
         settings.zone,
         backups,
         settings.backup.keep,
-        tidy=[lambda: clean_up(state, now()), core_notice],
+        tidy=[
+            OnceWriter(memory, state).settle_open,  # before what is known of open writes is deleted
+            lambda: clean_up(state, now(), change_days=settings.memory.changes.keep_days),
+            core_notice,
+        ],
     )
     return Background(
         memory,

@@ -91,21 +91,30 @@ def save_change(
     db: apsw.Connection,
     effect: str,
     path: str,
-    lines: LineDiff,
+    lines: LineDiff | Sequence[LineDiff],
     origin: ChangeOrigin,
     *,
     at: str,
     undoes: int = 0,
-    done: bool = False,
-) -> int:
-    """Store a change that is about to be made, and return its number.
+) -> None:
+    """Store a change that is about to be made; or several in one write, in this order.
 
-    It replaces one with the same effect that was not made, with a new number: others may have come meanwhile.
+    They replace those of the same effect that were not made, with new numbers: others may have come meanwhile.
     """
+    delete_unmade(db, effect)
+    for each in (lines,) if isinstance(lines, LineDiff) else lines:
+        row = Change(0, effect, at, path, each, origin, undoes, forgotten=origin.made_by == "forget")
+        insert(db, "changes", row, without="number", done=False)
+
+
+def delete_unmade(db: apsw.Connection, effect: str) -> None:
+    """Delete what a write was about to change."""
     db.execute("DELETE FROM changes WHERE effect = ? AND NOT done", (effect,))
-    row = Change(0, effect, at, path, lines, origin, undoes, forgotten=False)
-    insert(db, "changes", row, without="number", done=done)
-    return db.last_insert_rowid()
+
+
+def rename_note(db: apsw.Connection, old: str, new: str) -> None:
+    """Store that a note has another path."""
+    db.execute("UPDATE changes SET path = ? WHERE path = ?", (new, old))
 
 
 def mark_done(db: apsw.Connection, effect: str) -> None:
@@ -205,6 +214,14 @@ def read_changes(
     return tuple(select(db, Change, rest, *values, limit))
 
 
+def delete_given_up(db: apsw.Connection) -> None:
+    """Delete changes that were never made, and whose write nobody will try again."""
+    db.execute("DELETE FROM changes WHERE NOT done AND effect NOT IN (SELECT key FROM effects)")
+
+
 def prune(db: apsw.Connection, *, before: str) -> None:
-    """Delete changes made before a time (ISO 8601 in UTC)."""
-    db.execute("DELETE FROM changes WHERE at < ? AND done", (before,))
+    """Delete changes made before a time (ISO 8601 in UTC), unless a later change undoes them."""
+    db.execute(
+        "DELETE FROM changes WHERE at < ? AND done AND number NOT IN (SELECT undoes FROM changes WHERE at >= ?)",
+        (before, before),
+    )

@@ -24,18 +24,23 @@ class StoredText:
 
 ENTRIES = StoredText("entries", "payload", kind="kind", conversation="conversation")
 REQUESTS = StoredText("forgetting", "query")
+CHANGED_PATHS = StoredText("changes", "path")
+WRITES = (
+    StoredText("effects", "intent"),
+    StoredText("effects", "path"),
+    StoredText("changes", "old", also=", forgotten = 1"),
+    StoredText("changes", "new", also=", forgotten = 1"),
+    StoredText("changes", "says"),
+    CHANGED_PATHS,
+)
+"""Writes to notes that go on meanwhile may add to these."""
 STORED_TEXTS = (
     ENTRIES,
     REQUESTS,
     StoredText("inbox", "payload"),
     StoredText("inbox", "reply"),
     StoredText("outbox", "text"),
-    StoredText("effects", "intent"),
-    StoredText("effects", "path"),
-    StoredText("changes", "old", also=", forgotten = 1"),
-    StoredText("changes", "new", also=", forgotten = 1"),
-    StoredText("changes", "says"),
-    StoredText("changes", "path"),
+    *WRITES,
     StoredText("documents", "document"),
     StoredText("imports", "source"),
     StoredText("imported_conversations", "title"),

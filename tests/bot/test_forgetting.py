@@ -178,7 +178,10 @@ async def fill_state(state: State) -> None:
         inbox.add(db, waits, owner="", at=at)
         inbox.add_notice(db, "telegram:7", f"Reminder: {LINE}", key="r", owner="", at=at)
         inbox.add_notice(db, "telegram:7", "Reminder: tea", key="s", owner="", at=at)
-        block = {"append": {"block": f"- {LINE}", "title": "T"}, "before": {}}
+        block = {
+            "append": {"block": f"- {LINE}", "title": "T"},
+            "before": {"count": 0, "size": 0, "whole": True},
+        }
         note_effects.save_intent(db, "call-9", "b.md", block, at=at)
         db.execute(
             "INSERT INTO flushes (conversation, chat, after, upto, cause, key, stage, began_at, note, heading,"
