@@ -186,10 +186,10 @@ def describe_refusal(refusal: UndoRefused) -> str:
     return "\n\n".join(filter(None, [" ".join(told), _fenced(strip_controls(refusal.diff))]))
 
 
-def keep_days(settings: "Settings") -> int:
-    """Return for how many days changes are recorded."""
-    del settings
-    return 90
+def format_period(phrase: str, settings: "Settings") -> str:
+    """Return a phrase with the days for which changes are kept; "" if they are kept for ever."""
+    days = settings.memory.changes.keep_days
+    return phrase.format(days=days) if days else ""
 
 
 def describe_coverage(settings: "Settings") -> str:

@@ -14,9 +14,9 @@ from bot.change_texts import (
     describe_change,
     describe_coverage,
     describe_refusal,
+    format_period,
     format_row,
     is_number,
-    keep_days,
     parse_wanted,
     quote_lines,
 )
@@ -66,7 +66,9 @@ def _format_list(
     if not found.shown:
         if path:
             phrase = phrases.CHANGES_NONE_OF_NOTE if all_ else phrases.CHANGES_NONE_OF_NOTE_OWN
-            return phrase.format(path=escape_path(path), days=keep_days(services.settings))
+            return phrase.format(
+                path=escape_path(path), period=format_period(phrases.CHANGES_PERIOD, services.settings)
+            )
         if wanted.since:
             return phrases.CHANGES_NONE_TODAY if all_ else phrases.CHANGES_NONE_TODAY_OWN
         return phrases.CHANGES_NONE if all_ else phrases.CHANGES_NONE_OWN
