@@ -36,7 +36,12 @@ class ChangeRow:
     address: str
     """Of its note, which may be gone."""
     what: str
+    root: int
+    """Number of the change that the button takes back, or does again."""
     can_undo: bool
+    """Whether it has a button: only the latest of those that undo and redo the same change."""
+    does_again: bool
+    """Whether the button does a change again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,9 @@ async def changes_view(services: "Services") -> ChangesView:
             escape_path(each.change.path),
             note_url(each.change.path),
             describe_effect(each),
-            each.can_undo,
+            each.root,
+            each.can_undo and not each.next_undo,
+            each.standing == "undo",
         )
         for each in found.shown
     )

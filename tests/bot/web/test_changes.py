@@ -130,7 +130,7 @@ async def test_the_page_shows_the_latest_changes_with_a_button_each(tmp_path: Pa
         assert (await press_undo(site, "12"))[0] == 303
         assert HOSTILE not in await text_of(site, path)
         rows = rows_of(await page(site))
-        assert rows[0].endswith(f"HTTP {path} took back #12: removed “{HOSTILE}” Take back")
+        assert rows[0].endswith(f"HTTP {path} took back #12: removed “{HOSTILE}” Do again")
         assert rows[1].endswith(f"added “{HOSTILE}” (taken back)")
 
 
