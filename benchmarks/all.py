@@ -42,6 +42,7 @@ BENCHMARKS = (
     Benchmark("watch", "8 minutes"),
     Benchmark("two_writers", "5 minutes"),
     Benchmark("crash", "4 minutes"),
+    Benchmark("changes", "8 minutes", ("--kills=300",)),
     Benchmark("imports", "20 minutes"),
     Benchmark("instances", "12 minutes"),
     Benchmark("model_clients", "1 minute"),

@@ -374,6 +374,7 @@ class OnceWriter:
             later = partial(changes.read_later, path=note.path, number=undoes)
             planned = plan_undo(chain, note.text, later=lambda: state.read(later))
             wanted, lines = _plan_reversal(note, number, planned)
+            origin = replace(origin, says=origin.says or planned.says)
         else:
             wanted, lines = _plan(note, intent)
 
@@ -505,7 +506,8 @@ def _recover(note: LockedNote, intent: Mapping[str, Any]) -> WriteResult | None:
             # Only the same bytes prove it: the lines are not stored.
             return note.finish_replacement(LinesReplacement(1, (), ()), BeforeReplacement(**before))
         case {"rename": name}:
-            return WriteResult(str(name), 1, 0, 0) if note.is_missing else None
+            is_done = note.finish_rename(PurePosixPath(name).name)
+            return WriteResult(str(name), 1, 0, 0) if is_done else None
     raise _outcome_unknown(intent)
 
 

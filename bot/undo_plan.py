@@ -10,6 +10,7 @@ from bot.state import changes
 from bot.state.changes import Change
 from bot.visible_names import escape_path
 from memory.errors import EditRefused
+from memory.line_diff import split_lines
 from memory.line_reversal import LinesReplacement, describe_edits, plan_reversal
 
 Refusal = Literal[
@@ -35,11 +36,11 @@ class UndoRefused(EditRefused):
 class PlannedUndo:
     """What an undo does to a note."""
 
-    undoes: int
-    """Number of the change that it takes back: the last one of its chain."""
     lines: LinesReplacement
     may_delete: bool
     """Whether the note is deleted if nothing is left in it."""
+    says: tuple[str, ...]
+    """Whose words are put back, as far as the chain tells (`ChangeOrigin.says`)."""
 
 
 def find_standing(db: apsw.Connection, number: int) -> tuple[Change, ...]:
@@ -73,11 +74,16 @@ def plan_undo(chain: Sequence[Change], text: str, *, later: Callable[[], Sequenc
     found = plan_reversal(text, last.lines)
     if found is None:
         raise _explain(last, text, later)
+    if not last.lines.new and (by := _find_restoring(later(), last, text)):
+        raise UndoRefused(
+            f"Change {by} has already put back what change {last.number} removed.", "undone", by=by
+        )
     # The beginning of the chain may be pruned; then its first change is an undo.
     takes_back = (len(chain) + bool(chain[0].undoes)) % 2 == 1
-    if len(chain) > 1 and last.lines.old == (before := chain[-2].lines).new:
-        found = replace(found, lead=before.lead)
-    return PlannedUndo(last.number, found, may_delete=takes_back)
+    before = chain[-2] if len(chain) > 1 else None
+    if before and last.lines.old == before.lines.new:
+        found = replace(found, lead=before.lines.lead)
+    return PlannedUndo(found, may_delete=takes_back, says=before.origin.says if before else ())
 
 
 def _explain(change: Change, text: str, later: Callable[[], Sequence[Change]]) -> UndoRefused:
@@ -105,6 +111,15 @@ def _find_later_edit(later: Sequence[Change], change: Change) -> int:
             ours |= _filled(each.lines.new)
             found = each.number
     return found
+
+
+def _find_restoring(later: Sequence[Change], change: Change, text: str) -> int:
+    """Return the number of a change that added again what this one removed, and is still there; 0 if none did."""
+    gone = _filled(change.lines.old)
+    for each in _without_undone(later):
+        if not each.lines.old and gone and gone <= _filled(each.lines.new) <= _filled(split_lines(text)):
+            return each.number
+    return 0
 
 
 def _without_undone(changes_: Sequence[Change]) -> Iterator[Change]:

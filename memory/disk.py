@@ -142,13 +142,13 @@ def rename_to_new(name: str, new: str, *, folder: int) -> bool:
     try:
         os.link(name, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:
-        if not _is_same_file(name, new, folder=folder):
+        if not is_same_file(name, new, folder=folder):
             return False
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
         return _rename_to_reserved(name, new, folder=folder)
-    if not _is_same_file(name, new, folder=folder):
+    if not is_same_file(name, new, folder=folder):
         # An editor saved at this moment: rename what it saved, not the previous version.
         os.rename(name, new, src_dir_fd=folder, dst_dir_fd=folder)
         return True
@@ -170,7 +170,8 @@ def _rename_to_reserved(name: str, new: str, *, folder: int) -> bool:
     return True
 
 
-def _is_same_file(one: str, other: str, *, folder: int) -> bool:
+def is_same_file(one: str, other: str, *, folder: int) -> bool:
+    """Return whether two names in a folder are of one file. Raises OSError."""
     found = [os.stat(name, dir_fd=folder, follow_symlinks=False) for name in (one, other)]
     return os.path.samestat(*found)
 

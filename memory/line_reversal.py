@@ -15,6 +15,9 @@ DIFF_MAX_CHARS = 160
 _NEAR_LINES = 200
 """How far from their place edited lines are looked for."""
 _SIMILAR = 0.5
+_MAX_INSERTED = 100
+"""Lines between those of a change, at most."""
+_MAX_STARTS = 20
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:\s|$)")
 
 
@@ -33,7 +36,8 @@ class LinesReplacement:
 def plan_reversal(text: str, change: LineDiff) -> LinesReplacement | None:
     """Return what takes a change back; None if the lines that it wrote are no longer there.
 
-    Of several equal runs of lines, it is the one below the same lines as then, at the same line, or the nearest.
+    Of several equal runs of lines, it is the one below the same lines as then, at the same line, or the nearest. Lines
+    that somebody has put between added ones stay.
     A title or blank lines that only led up to added text are removed with it, unless other text needs them. Lines that
     the change removed return to where they were, or to the end.
     """
@@ -44,7 +48,7 @@ def plan_reversal(text: str, change: LineDiff) -> LinesReplacement | None:
     run = change.new[lead:]
     line = _find_run(lines, run, change, lead)
     if line is None:
-        return None
+        return None if change.old else _plan_around_insertions(lines, run, change.line + lead)
     above = _count_needless(lines, line, len(run), change.new[:lead])
     return LinesReplacement(line - above, tuple(lines[line - 1 - above : line - 1 + len(run)]), change.old)
 
@@ -80,6 +84,26 @@ def _find_run(lines: Sequence[str], run: Sequence[str], change: LineDiff, lead: 
         line for line in found if line > lead and make_anchor(lines, line - lead).above == change.above
     ]
     return min(in_place or found, key=lambda line: abs(line - expected))
+
+
+def _plan_around_insertions(
+    lines: Sequence[str], run: Sequence[str], expected: int
+) -> LinesReplacement | None:
+    """Return what removes added lines between which others have been inserted; None if they are not all there."""
+    if len(run) < 2 or not run[0].strip():
+        return None
+    starts = [at for at, line in enumerate(lines) if line == run[0]]
+    for start in sorted(starts, key=lambda at: abs(at + 1 - expected))[:_MAX_STARTS]:
+        kept, wanted, at = list[str](), 0, start
+        while wanted < len(run) and at < len(lines) and len(kept) <= _MAX_INSERTED:
+            if lines[at] == run[wanted]:
+                wanted += 1
+            else:
+                kept.append(lines[at])
+            at += 1
+        if wanted == len(run):
+            return LinesReplacement(start + 1, tuple(lines[start:at]), tuple(kept))
+    return None
 
 
 def _find_runs(lines: Sequence[str], run: Sequence[str]) -> Iterator[int]:

@@ -206,6 +206,17 @@ class LockedNote:
                 disk.sync_folder(folder)
             return is_done
 
+    def finish_rename(self, name: str) -> bool:
+        """Return whether the file was renamed, after completing what a crash has cut off."""
+        with translate_errors(self.path):
+            try:
+                with open_note_folder(self._place) as folder:
+                    if not disk.is_same_file(self._place.name, name, folder=folder):
+                        return False
+            except (FileNotFoundError, NotADirectoryError):
+                return self.is_missing
+        return self.rename(name)
+
     def remove(self, blocks: Iterable[str]) -> frozenset[str]:
         """Delete whole lines without keeping them in the trash; return the blocks that were found.
 

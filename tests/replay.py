@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from bot.state.changes import Change
+from memory.forgetting import FORGOTTEN
 from memory.line_diff import split_lines
 
 
@@ -19,9 +20,21 @@ def replay(
         lines = notes.setdefault(change.path, [])
         at = change.lines.line - 1
         stood = tuple(lines[at : at + len(change.lines.old)])
-        assert stood == change.lines.old, f"change {change.number} of {change.path}: {stood}"
+        assert _are_alike(stood, change.lines.old), f"change {change.number} of {change.path}: {stood}"
         lines[at : at + len(change.lines.old)] = change.lines.new
     return {path: lines for path, lines in notes.items() if lines}
+
+
+def are_alike(notes: Mapping[str, Sequence[str]], others: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether notes are the same, as far as their lines were not forgotten."""
+    return notes.keys() == others.keys() and all(_are_alike(notes[path], others[path]) for path in notes)
+
+
+def _are_alike(stood: Sequence[str], old: Sequence[str]) -> bool:
+    """Return whether lines are the same, as far as they were not forgotten."""
+    return len(stood) == len(old) and all(
+        one == other or FORGOTTEN in (one, other) for one, other in zip(stood, old, strict=True)
+    )
 
 
 def read_notes(folder: Path) -> dict[str, list[str]]:

@@ -24,7 +24,7 @@ class StoredText:
 
 ENTRIES = StoredText("entries", "payload", kind="kind", conversation="conversation")
 REQUESTS = StoredText("forgetting", "query")
-CHANGED_PATHS = StoredText("changes", "path")
+CHANGED_PATHS = StoredText("changes", "path", also=", forgotten = 1")
 WRITES = (
     StoredText("effects", "intent"),
     StoredText("effects", "path"),

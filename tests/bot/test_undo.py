@@ -392,3 +392,37 @@ async def play(base: Path, steps: list[tuple[int, int, int]]) -> None:
                 await desk.undo(made[-1].number + 1)
                 assert {path: desk.raw(path) for path in read_notes(base / "memory")} == after
         assert replay(await recorded(base)) == read_notes(base / "memory")
+
+
+async def test_lines_that_somebody_put_between_added_ones_stay(tmp_path: Path) -> None:
+    async with open_desk(tmp_path) as desk:
+        block = "## 14:05 Ada\n\n- She moved.\n- She has a cat."
+        await desk.writer.append(DAY, block, key="a", title="", origin=TOOL_CALL)
+        desk.put(desk.text().replace("moved.\n", "moved.\n- To Oslo!\n"))
+        between = desk.text()
+        assert (await desk.undo(1)).put_back == ("- To Oslo!",)
+        assert desk.text() == "- To Oslo!\n"
+        await desk.undo(2)
+        assert desk.text() == between
+
+
+async def test_what_was_put_back_since_is_not_put_back_twice(tmp_path: Path) -> None:
+    async with open_desk(tmp_path) as desk:
+        await desk.writer.write("bread", key="a", origin=TOOL_CALL)
+        await desk.writer.write("milk", key="b", origin=TOOL_CALL)
+        await desk.writer.edit(DAY, "- milk\n", "", key="c", origin=TOOL_CALL)
+        await desk.writer.write("milk", key="d", origin=TOOL_CALL)
+        with pytest.raises(UndoRefused) as refused:
+            await desk.undo(3)
+        assert (refused.value.reason, refused.value.by) == ("undone", 4)
+        await desk.undo(4)
+        await desk.undo(3)
+        assert desk.text() == "# 2026-11-21\n\n- bread\n- milk\n"
+
+
+async def test_words_of_others_stay_theirs_when_they_come_back(tmp_path: Path) -> None:
+    async with open_desk(tmp_path) as desk:
+        theirs = replace(TOOL_CALL, says=("report.pdf",))
+        await desk.writer.write("The moon is cheese (says report.pdf).", key="a", origin=theirs)
+        assert (await desk.undo(1)).change.origin.says == ()
+        assert (await desk.undo(2)).change.origin.says == ("report.pdf",)

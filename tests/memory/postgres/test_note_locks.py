@@ -14,6 +14,7 @@ import pytest
 
 from memory import disk
 from memory.errors import NoteUnwritable
+from memory.line_reversal import LinesReplacement
 from memory.locked_note import LockedNote
 from memory.locks import lock_file
 from memory.notes import Notes
@@ -129,6 +130,11 @@ def test_an_instance_that_lost_its_lock_changes_nothing(
             lambda note: note.plan_edit("one", "two"),
             lambda note: note.remove(["- one"]),
             lambda note: note.rename("b.md"),
+            lambda note: note.replace(LinesReplacement(3, ("- one",), ())),
+            lambda note: note.plan_replacement(LinesReplacement(3, ("- one",), ())),
+            lambda note: note.remove_lines(lambda text: {2}),
+            lambda note: note.plan_removal({2}),
+            lambda note: note.delete_if(lambda text: True, keep=True),
         ]
         for change in changes:
             with pytest.raises(NoteUnwritable, match=r"a.md was not changed.*; try again\.$"):

@@ -1,0 +1,270 @@
+"""A process that writes, undoes, redoes and forgets until it is killed, and what must be true afterwards.
+
+Run it as `python -m tests.fakes.changing_process FOLDER SEED`. It prints each step before and after it takes it.
+"""
+
+import asyncio
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from bot.forgetting import AlreadyForgotten, ForgetService, NothingToForget
+from bot.messages import ChatId, PersonId
+from bot.note_writes import OnceWriter
+from bot.state import changes
+from bot.state.changes import Change, ChangeOrigin
+from bot.state.database import State
+from bot.undo import Undone, UndoRefused, UndoService
+from memory.forgetting import FORGOTTEN
+from memory.memory import Memory
+from memory.settings import MemorySettings, WatchSettings
+from tests.replay import are_alike, read_notes, replay
+
+CHAT, OWNER = ChatId("telegram", "1"), PersonId("telegram", "1")
+ORIGIN = ChangeOrigin("tool", person=str(OWNER), chat=str(CHAT), model="test/one")
+ROOT = Path(__file__).parent.parent.parent
+
+StepKind = Literal["write", "section", "document", "edit", "undo", "undo_last", "redo_last", "forget"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step, which a retry takes again under the same key."""
+
+    kind: StepKind
+    key: str
+    word: str = ""
+    """A word that is nowhere else: what is written, edited, or forgotten."""
+    other: str = ""
+    """The word that replaces it; or the code of `/forget`."""
+    number: int = 0
+    path: str = ""
+
+
+@dataclass
+class Expected:
+    """Which words the notes must hold after the steps so far."""
+
+    present: set[str] = field(default_factory=set)
+    forgotten: set[str] = field(default_factory=set)
+
+    def apply(self, step: Step, outcome: dict[str, Any]) -> None:
+        """Follow a step that was taken."""
+        if outcome.get("refused"):
+            return
+        match step.kind:
+            case "write" | "document":
+                self.present.add(step.word)
+            case "section":
+                self.present |= set(step.word.split())
+            case "edit":
+                self.present.discard(step.word)
+                self.present.add(step.other)
+            case "undo" | "undo_last" | "redo_last":
+                self.present -= set(outcome.get("removed", ()))
+                self.present |= set(outcome.get("put_back", ()))
+            case "forget":
+                self.present.discard(step.word)
+                self.forgotten.add(step.word)
+
+
+class ChangedWorkspace:
+    """The notes in a folder, and everything that changes them."""
+
+    def __init__(self, base: Path, memory: Memory, state: State) -> None:
+        self.base = base
+        self.state = state
+        self.writer = OnceWriter(memory, state)
+        self.undoing = UndoService(self.writer, state)
+        self.forgetting = ForgetService(memory, state, now=_now)
+
+    async def take(self, step: Step) -> dict[str, Any]:
+        """Take a step, or find that it is done; return what it has changed."""
+        key = step.key
+        try:
+            match step.kind:
+                case "write":
+                    target: Literal["core", "daily"] = "core" if step.number else "daily"
+                    await self.writer.write(f"fact {step.word}", key=key, target=target, origin=ORIGIN)
+                case "section":
+                    lines = "\n".join(f"- fact {word}" for word in step.word.split())
+                    block = f"## 12:00 Ada\n\n{lines}"
+                    await self.writer.append("2026-01-01.md", block, key=key, title="Day", origin=ORIGIN)
+                case "document":
+                    path, block = "documents/2026/a.md", f"A fact: {step.word}"
+                    await self.writer.write_document(path, block, key=key, title="A", origin=ORIGIN)
+                case "edit":
+                    await self.writer.edit(step.path, step.word, step.other, key=key, origin=ORIGIN)
+                case "undo":
+                    return _words_of(await self.undoing.undo(step.number, key=key, origin=ORIGIN))
+                case "undo_last":
+                    return _words_of(await self.undoing.undo_last(None, key=key, origin=ORIGIN))
+                case "redo_last":
+                    return _words_of(await self.undoing.redo_last(None, key=key, origin=ORIGIN))
+                case "forget":
+                    done = await self.forgetting.confirm(step.other, chat=CHAT, person=OWNER, key=key)
+                    assert not done.missed, done
+        except UndoRefused as refused:
+            return {"refused": refused.reason}
+        except AlreadyForgotten:
+            return {}
+        return {}
+
+
+@asynccontextmanager
+async def open_changed(base: Path) -> AsyncIterator[ChangedWorkspace]:
+    settings = MemorySettings(watch=WatchSettings(enabled=False))
+    async with (
+        State(base / ".commonplace" / "state.db") as state,
+        Memory(settings, workspace=base, now=_now) as memory,
+    ):
+        yield ChangedWorkspace(base, memory, state)
+
+
+async def work(base: Path, seed: int) -> None:
+    """Take steps without end."""
+    chance = random.Random(seed)
+    async with open_changed(base) as workspace:
+        print("begun", flush=True)
+        number = 0
+        while True:
+            number += 1
+            step = await choose_step(workspace, chance, f"{seed}-{number}")
+            print(json.dumps(["begin", _fields(step)]), flush=True)
+            print(json.dumps(["done", await workspace.take(step)]), flush=True)
+
+
+async def choose_step(workspace: ChangedWorkspace, chance: random.Random, key: str) -> Step:
+    """Return a step that is possible now."""
+    word = _make_word(chance)
+    standing = sorted(read_words(workspace.base))
+    kind = chance.choices(
+        ("write", "section", "document", "edit", "undo", "undo_last", "redo_last", "forget"),
+        (4, 1, 1, 3, 4, 3, 4, 1),
+    )[0]
+    if kind in ("write", "document") or not standing:
+        return Step("document" if kind == "document" else "write", key, word, number=chance.randrange(2))
+    if kind == "section":
+        return Step("section", key, " ".join((word, _make_word(chance), _make_word(chance))))
+    if kind == "edit":
+        edited = chance.choice(standing)
+        return Step("edit", key, edited, word, path=find_note_with(workspace.base, edited))
+    if kind == "forget":
+        wanted = chance.choice(standing)
+        try:
+            found = await workspace.forgetting.find(wanted, chat=CHAT, person=OWNER)
+        except NothingToForget:
+            return Step("write", key, word)
+        return Step("forget", key, wanted, found.code)
+    if kind == "undo":
+        latest = await workspace.state.read(partial(changes.read_changes, limit=30))
+        return Step("undo", key, number=chance.choice(latest).number if latest else 1)
+    return Step("undo_last" if kind == "undo_last" else "redo_last", key)
+
+
+def run_and_kill(base: Path, *, seed: int, seconds: float) -> list[str]:
+    """Run the process for some time, kill it, and return the lines that it has printed."""
+    command = [sys.executable, "-m", "tests.fakes.changing_process", str(base), str(seed)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, encoding="utf-8") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(seconds)
+        process.send_signal(signal.SIGKILL)
+        lines = process.stdout.read().splitlines()
+        assert process.wait() == -signal.SIGKILL, "it was still at work"
+    return lines
+
+
+async def check_after_kill(base: Path, lines: list[str], expected: Expected) -> Step | None:
+    """Complete the step in which the process was killed, and assert that everything is as it must be.
+
+    Returns that step; None if it was killed between two.
+    """
+    open_step: Step | None = None
+    for line in lines:
+        try:
+            what, fields = json.loads(line)
+        except ValueError:
+            break  # the last line, cut off
+        if what == "begin":
+            open_step = Step(**fields)
+        elif open_step:
+            expected.apply(open_step, fields)
+            open_step = None
+    async with open_changed(base) as workspace:
+        # Whoever looks at the record first settles what is open; nothing is retried yet.
+        await workspace.undoing.settle_open()
+        made, notes = await read_record(workspace), read_notes(base / "memory")
+        assert are_alike(replay(made), notes), open_step
+        if open_step:
+            expected.apply(open_step, await workspace.take(open_step))
+            made, notes = await read_record(workspace), read_notes(base / "memory")
+        assert replay(made) == notes, open_step
+    counted = list(read_words(base))
+    assert sorted(counted) == sorted(expected.present), (open_step, set(counted) ^ expected.present)
+    assert not any(FORGOTTEN in line for lines in read_notes(base / "memory").values() for line in lines)
+    for word in expected.forgotten:
+        assert find_files_with(base, word) == [], word
+    return open_step
+
+
+async def read_record(workspace: ChangedWorkspace) -> tuple[Change, ...]:
+    """Return all recorded changes."""
+    return await workspace.state.read(partial(changes.read_changes, limit=1_000_000))
+
+
+def read_words(base: Path) -> Iterator[str]:
+    """Yield every word of ours in the notes, as often as it is there."""
+    for lines in read_notes(base / "memory").values():
+        for line in lines:
+            yield from (word for word in line.split() if word.startswith("xq"))
+
+
+def find_note_with(base: Path, word: str) -> str:
+    """Return the path of the note that holds a word; "" if none does."""
+    notes = read_notes(base / "memory").items()
+    return next((path for path, lines in notes if any(word in line.split() for line in lines)), "")
+
+
+def find_files_with(base: Path, word: str) -> list[str]:
+    """Return every file below a folder in whose bytes a word is."""
+    files = (path for path in base.rglob("*") if path.is_file())
+    return [str(path) for path in files if word.encode() in path.read_bytes()]
+
+
+def _words_of(done: Undone | None) -> dict[str, Any]:
+    if done is None:
+        return {"refused": "nothing to do"}
+    found = {"removed": done.removed, "put_back": done.put_back}
+    return {
+        name: [word for line in lines for word in line.split() if word.startswith("xq")]
+        for name, lines in found.items()
+    }
+
+
+def _fields(step: Step) -> dict[str, Any]:
+    return {name: getattr(step, name) for name in Step.__slots__}
+
+
+def _make_word(chance: random.Random) -> str:
+    return "xq" + "".join(chance.choice("abcdefghijklmnop") for _ in range(14))
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+if __name__ == "__main__":
+    asyncio.run(work(Path(sys.argv[1]), int(sys.argv[2])))
