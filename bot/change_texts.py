@@ -122,6 +122,14 @@ def format_row(shown: ShownChange, names: ChangeNames, now: datetime) -> str:
 
 def describe_change(shown: ShownChange, names: ChangeNames, now: datetime, *, touches: str) -> str:
     """Return everything about one change, with its lines, as Markdown. `touches`: whose lines it replaced."""
+    head = describe_origin(shown, names, now)
+    if touches:
+        head += f" {phrases.CHANGE_TOUCHES.format(people=touches)}"
+    return "\n\n".join(filter(None, [head, _fenced(format_diff(shown.change)), _describe_future(shown)]))
+
+
+def describe_origin(shown: ShownChange, names: ChangeNames, now: datetime) -> str:
+    """Return when, where, by whom and how a change was made, as Markdown."""
     change = shown.change
     origin = change.origin
     head = phrases.CHANGE_HEAD.format(
@@ -142,9 +150,7 @@ def describe_change(shown: ShownChange, names: ChangeNames, now: datetime, *, to
     if shown.standing in ("undo", "redo"):
         phrase = phrases.CHANGE_IS_UNDO if shown.standing == "undo" else phrases.CHANGE_IS_REDO
         told.append(phrase.format(number=shown.root))
-    if touches:
-        told.append(phrases.CHANGE_TOUCHES.format(people=touches))
-    return "\n\n".join(filter(None, [" ".join(told), _fenced(format_diff(change)), _describe_future(shown)]))
+    return " ".join(told)
 
 
 def _describe_future(shown: ShownChange) -> str:
@@ -180,10 +186,10 @@ def describe_refusal(refusal: UndoRefused) -> str:
     return "\n\n".join(filter(None, [" ".join(told), _fenced(strip_controls(refusal.diff))]))
 
 
-def keep_days(settings: "Settings") -> int:
-    """Return for how many days changes are recorded."""
-    del settings
-    return 90
+def format_period(phrase: str, settings: "Settings") -> str:
+    """Return a phrase with the days for which changes are kept; "" if they are kept for ever."""
+    days = settings.memory.changes.keep_days
+    return phrase.format(days=days) if days else ""
 
 
 def describe_coverage(settings: "Settings") -> str:

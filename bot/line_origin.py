@@ -11,7 +11,7 @@ from bot.state.line_origins import (
     ImportedFrom,
     LineCount,
     find_bringing,
-    find_bringing_before,
+    find_bringing_anywhere,
     find_import,
     read_line_counts,
     read_messages,
@@ -57,15 +57,16 @@ def find_line_origin(db: "Connection", path: str, line: int, text: str) -> LineO
     The line is looked for by its words, first among the changes of this note, then among those of the others.
     """
     words = bare_words(text)
-    found = [each for each in find_bringing(db, words, path=path) if _brought(each, words)]
+    ending = words + text[len(text.rstrip()) :]
+    found = [each for each in find_bringing(db, ending, path=path) if _brought(each, words)]
+    found = found or [each for each in find_bringing_anywhere(db, ending) if _brought(each, words)]
     if not found:
         return None
-    of_note = [each for each in found if each.path == path] or found
-    written = [each for each in of_note if not each.undoes]
+    written = [each for each in found if not each.undoes]
     if len(written) > 1 and (number := _trace_line(read_line_counts(db, path), line)):
         written.sort(key=lambda each: each.number != number)
-    change = (written or of_note)[0]
-    put_back = max((each.number for each in of_note if each.undoes), default=0)
+    change = (written or found)[0]
+    put_back = max((each.number for each in found if each.undoes), default=0)
     message = _find_message(db, change, words)
     imported = find_import(db, change.path, at=change.at) if change.origin.made_by == "import" else None
     return LineOrigin(change, message, imported, put_back if put_back >= change.number else 0)
@@ -76,8 +77,8 @@ def find_replaced(db: "Connection", change: Change) -> tuple[Change, ...]:
     found = dict[int, Change]()
     for line in [each for each in change.lines.old if each.strip()][:MAX_REPLACED_LINES]:
         words = bare_words(line)
-        before = find_bringing_before(db, words, path=change.path, number=change.number)
-        if earlier := next((each for each in before if _brought(each, words)), None):
+        before = find_bringing(db, words, path=change.path, before=change.number)
+        if earlier := next((each for each in before if not each.undoes and _brought(each, words)), None):
             found[earlier.number] = earlier
     return tuple(found.values())
 

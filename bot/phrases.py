@@ -163,6 +163,10 @@ CONVERSATIONS_OFF = "Conversations weren't searched: enabled is false under [mem
 CONVERSATIONS_OVER_HTTP = (
     "Conversations weren't searched: over HTTP, that needs a server.token in the settings."
 )
+CHANGES_OVER_HTTP = (
+    "Changes of the notes are only shown here if server.token is set in the settings. Without it, use /changes in a "
+    "chat, or “commonplace memory changes”."
+)
 CONVERSATIONS_PROBLEM = "Conversations can't be searched right now: {problem}"
 STATUS_MODEL = "Model: {model}"
 STATUS_NO_MODEL = "No model is answering: {reasons}. Run `commonplace doctor` to see what to fix."
@@ -389,8 +393,10 @@ CHANGES_NONE = "I know of no changes to the notes yet."
 CHANGES_NONE_OWN = "You haven't changed any notes yet."
 CHANGES_NONE_TODAY = "Nothing has changed in the notes today."
 CHANGES_NONE_TODAY_OWN = "You haven't changed any notes today."
-CHANGES_NONE_OF_NOTE = "I know of no changes to {path} in the last {days} days."
-CHANGES_NONE_OF_NOTE_OWN = "I know of no changes by you to {path} in the last {days} days."
+CHANGES_NONE_OF_NOTE = "I know of no changes to {path}{period}."
+CHANGES_NONE_OF_NOTE_OWN = "I know of no changes by you to {path}{period}."
+CHANGES_PERIOD = " in the last {days} days"
+CHANGES_RECORD = ", which goes back {days} days"
 CHANGES_ROW = "- **#{number}** {time}, {who}, `{path}`: {what}"
 CHANGES_HINT = "`/changes #{number}` shows that one in full."
 CHANGES_HINT_UNDO = "`/changes #{number}` shows that one in full, `/undo {number}` takes it back."
@@ -466,6 +472,13 @@ REDO_HOW_TO_UNDO = "`/undo {number}` takes it back again."
 UNDO_TOUCHES = "This also concerns {people}, whose lines these were."
 UNDO_BUTTON = "Take back change {number}"
 REDO_BUTTON = "Do it again"
+CLI_NO_CHANGES = "No changes of the notes are recorded."
+CLI_NO_CHANGE = "there is no change {number}; `commonplace memory changes` lists them"
+CLI_REDO_NOTHING = "there is nothing to do again: you haven't taken anything back since your last change"
+CLI_UNDO_NOTHING = (
+    "there is no change of yours to take back; `commonplace memory changes` lists everybody's, and "
+    "`commonplace memory undo N` takes one of them back"
+)
 REDO_NOTHING = "There is nothing to do again: you haven't taken anything back since your last change."
 UNDO_EDITED_DIFF = "`-` is what it wrote, `+` is what is there now:"
 UNDO_UNDONE_HINT = "`/undo {by}` does it again."
@@ -474,8 +487,8 @@ UNDO_REFUSED_BY_OTHERS = "I can't take that back: somebody else has changed it s
 WHY_USAGE = "Usage: `/why PATH:LINE`, for example: `/why 2026-11-21.md:3`"
 WHY_BLANK = "Line {line} of {path} is empty."
 WHY_UNKNOWN = (
-    "I have no record of where this line comes from: somebody wrote or edited it by hand, or it is more than {days} "
-    "days old."
+    "I have no record of where this line comes from: somebody wrote or edited it by hand, or it is older than my "
+    "record{record}."
 )
 WHY_NOT_YOURS = "This line comes from somebody else, so I can't tell you more about it."
 WHY_MESSAGE = "It comes from {whose} message in {chat}, {time}{colon}"
@@ -926,6 +939,7 @@ WEB_FOREIGN_HOST = (
     "Without a token I only answer to this machine's own names, such as localhost and 127.0.0.1. To reach me "
     "by another name, set server.token."
 )
+WEB_NO_CHANGE = "That is not the number of a change."
 WEB_BUSY = "This is busy right now. It will appear as soon as it is ready."
 REBUILD_FAILED = "something went wrong on my side; the log has the details."
 WEB_PANEL_FAILED = "I couldn't show this because of an error on my side. The log has the details."

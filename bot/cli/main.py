@@ -295,6 +295,25 @@ def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
     write.add_argument(
         "--target", choices=("core", "daily"), default="daily", help="MEMORY.md, or today's log (the default)"
     )
+    changes = action("changes", "List the latest changes of the notes, or show one in full")
+    changes.add_argument(
+        "what",
+        metavar="N|today|PATH",
+        nargs="?",
+        default="",
+        type=_decode_argument,
+        help="how many to list (default: 10), today, or a note",
+    )
+    changes.add_argument("--number", metavar="N", type=_parse_count, help="show this change in full")
+    undo = action("undo", "Take back a change of the notes")
+    undo.add_argument(
+        "number",
+        metavar="N",
+        nargs="?",
+        type=_parse_count,
+        help="its number in the list (default: your latest change at this terminal)",
+    )
+    action("redo", "Do the change again that you took back last")
     index = action("index", "Update the index, and embed new text")
     index.add_argument("--rebuild", action="store_true", help="rebuild it from the notes")
     index.add_argument("--no-cache", action="store_true", help="recompute all vectors, even cached ones")

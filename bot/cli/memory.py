@@ -48,7 +48,7 @@ async def run_memory_action(options: argparse.Namespace, settings: Settings) -> 
     logging.getLogger().addHandler(logging.NullHandler())  # on failure, standard error gets a single line
     embedding = (
         Embedding()
-        if options.action in {"get", "write", "health"}
+        if options.action in {"get", "write", "health", "changes", "undo", "redo"}
         else open_embedding_from_settings(settings)
     )
     many_searches = options.action == "search" and options.batch is not None
@@ -78,6 +78,10 @@ async def run_memory_action(options: argparse.Namespace, settings: Settings) -> 
                 await _get(memory, options)
             case "write":
                 await _write(memory, options, settings)
+            case "changes" | "undo" | "redo":
+                from bot.cli.changes import run_change_action
+
+                await run_change_action(memory, options, settings)
             case "index":
                 await _index(memory, options, embedding)
     return DONE

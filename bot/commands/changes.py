@@ -1,31 +1,31 @@
 """Slash commands for the record of changes: list them, take one back, do it again, and say where a line comes from."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot import phrases
 from bot.access import Standing
 from bot.buttons import buttons_for
-from bot.change_names import ChangeNames, read_names
+from bot.change_list import ChangeList, ChangeReader, name_changes, read_change_list, read_one
+from bot.change_names import ChangeNames
 from bot.change_texts import (
-    ShownChange,
     WantedChanges,
     describe_change,
     describe_coverage,
     describe_refusal,
+    format_period,
     format_row,
     is_number,
-    keep_days,
     parse_wanted,
     quote_lines,
-    show_standing,
 )
 from bot.commands.command import CommandCall, CommandReply
 from bot.line_origin import find_replaced
 from bot.messages import Choice
 from bot.note_refs import format_note_ref, parse_note_ref
 from bot.services import Services
-from bot.state.changes import Change, find_change, read_changes
+from bot.state.changes import Change
 from bot.undo import Undone, UndoRefused, UndoService
 from bot.visible_names import escape_path
 from memory.errors import NoteMissing
@@ -47,34 +47,28 @@ async def show_changes(call: CommandCall, services: Services) -> str | CommandRe
     path, problem = await _resolve_path(wanted.path, services)
     limit = min(wanted.limit or (MAX_COUNT if wanted.since else USUAL_COUNT), MAX_COUNT)
 
-    def read(db: "Connection") -> tuple[list[ShownChange], ChangeNames]:
-        names = _read_names(db, (), call, services)
-        people = None if call.standing is Standing.OWNER else sorted(names.own)
-        found = read_changes(db, limit=limit + 1, since=wanted.since, path=path, people=people)
-        return [show_standing(db, each) for each in found], _read_names(db, found, call, services)
-
-    found, names = await services.state.read(read)
-    if problem and not found:
+    read = partial(
+        read_change_list, reader=_reader(call, services), limit=limit, since=wanted.since, path=path
+    )
+    found = await services.state.read(read)
+    if problem and not found.shown:
         return problem
-    told = [_format_list(found[:limit], wanted, path, names, call, services)]
-    if len(found) > limit and limit < MAX_COUNT:
+    told = [_format_list(found, wanted, path, call, services)]
+    if found.has_more and limit < MAX_COUNT:
         told.append(phrases.CHANGES_MORE.format(count=min(3 * limit, MAX_COUNT)))
     return "\n\n".join(filter(None, [" ".join(told), describe_coverage(services.settings)]))
 
 
 def _format_list(
-    found: Sequence[ShownChange],
-    wanted: WantedChanges,
-    path: str,
-    names: ChangeNames,
-    call: CommandCall,
-    services: Services,
+    found: ChangeList, wanted: WantedChanges, path: str, call: CommandCall, services: Services
 ) -> str:
     all_ = call.standing is Standing.OWNER
-    if not found:
+    if not found.shown:
         if path:
             phrase = phrases.CHANGES_NONE_OF_NOTE if all_ else phrases.CHANGES_NONE_OF_NOTE_OWN
-            return phrase.format(path=escape_path(path), days=keep_days(services.settings))
+            return phrase.format(
+                path=escape_path(path), period=format_period(phrases.CHANGES_PERIOD, services.settings)
+            )
         if wanted.since:
             return phrases.CHANGES_NONE_TODAY if all_ else phrases.CHANGES_NONE_TODAY_OWN
         return phrases.CHANGES_NONE if all_ else phrases.CHANGES_NONE_OWN
@@ -83,30 +77,31 @@ def _format_list(
         head = phrases.CHANGES_OF_NOTE if all_ else phrases.CHANGES_OF_NOTE_OWN
     elif wanted.since:
         head = phrases.CHANGES_OF_TODAY if all_ else phrases.CHANGES_OF_TODAY_OWN
-    rows = "\n".join(format_row(each, names, services.now()) for each in found)
+    rows = "\n".join(format_row(each, found.names, services.now()) for each in found.shown)
     hint = next(
-        (phrases.CHANGES_HINT_UNDO.format(number=each.change.number) for each in found if each.can_undo),
-        phrases.CHANGES_HINT.format(number=found[0].change.number),
+        (
+            phrases.CHANGES_HINT_UNDO.format(number=each.change.number)
+            for each in found.shown
+            if each.can_undo
+        ),
+        phrases.CHANGES_HINT.format(number=found.shown[0].change.number),
     )
     return f"{head.format(path=escape_path(path))}\n\n{rows}\n\n{hint}"
 
 
 async def _show_one(number: int, call: CommandCall, services: Services) -> str | CommandReply:
-    def read(db: "Connection") -> tuple[ShownChange, tuple[Change, ...], ChangeNames] | None:
-        change = find_change(db, number)
-        own = _read_names(db, (), call, services).own
-        if change is None or not _may_see(change, own, call.standing):
-            return None
-        replaced = find_replaced(db, change)
-        return show_standing(db, change), replaced, _read_names(db, (change, *replaced), call, services)
+    def read(db: "Connection") -> tuple[ChangeList, tuple[Change, ...], ChangeNames]:
+        found = read_one(db, _reader(call, services), number)
+        replaced = [earlier for each in found.shown for earlier in find_replaced(db, each.change)]
+        changes = (*(each.change for each in found.shown), *replaced)
+        return found, tuple(replaced), name_changes(db, _reader(call, services), *changes)
 
-    found = await services.state.read(read)
-    if found is None:
+    found, replaced, names = await services.state.read(read)
+    if not found.shown:
         return _unknown(number, call.standing)
-    shown, replaced, names = found
-    text = describe_change(
-        shown, names, services.now(), touches=_name_others(replaced, shown.change, names, call)
-    )
+    (shown,) = found.shown
+    others = _name_others(replaced, shown.change, names, call)
+    text = describe_change(shown, names, services.now(), touches=others)
     choices = [_undo_button(number)] if shown.can_undo else []
     return CommandReply(text, buttons_for(choices)) if choices else text
 
@@ -125,8 +120,9 @@ async def undo_change(call: CommandCall, services: Services) -> str | CommandRep
                 is_owner = call.standing is Standing.OWNER
                 return phrases.UNDO_NOTHING_OWNER if is_owner else phrases.UNDO_NOTHING
         else:
-            change = await undoing.find_change(int(asked))
-            if change is None or not _may_see(change, frozenset(own), call.standing):
+            await undoing.settle_open()
+            find = partial(read_one, reader=_reader(call, services), number=int(asked))
+            if not (await services.state.read(find)).shown:
                 return _unknown(int(asked), call.standing)
             undone = await undoing.undo(int(asked), key=call.key, origin=call.origin)
     except UndoRefused as refusal:
@@ -150,7 +146,7 @@ async def _format_undone(undone: Undone, call: CommandCall, services: Services) 
 
     def read(db: "Connection") -> tuple[tuple[Change, ...], ChangeNames]:
         replaced = find_replaced(db, original if not undone.is_redo else made)
-        return replaced, _read_names(db, (original, *replaced), call, services)
+        return replaced, name_changes(db, _reader(call, services), original, *replaced)
 
     replaced, names = await services.state.read(read)
     is_own = original.origin.person in names.own
@@ -188,14 +184,10 @@ async def _format_undone(undone: Undone, call: CommandCall, services: Services) 
 
 async def _explain(refusal: UndoRefused, call: CommandCall, services: Services) -> str:
     """Return why a change was not taken back; a later change of somebody else is not told by its number."""
-
-    def read(db: "Connection") -> bool:
-        change = find_change(db, refusal.by) if refusal.by else None
-        own = _read_names(db, (), call, services).own
-        return change is None or _may_see(change, own, call.standing)
-
-    if not await services.state.read(read):
-        return phrases.UNDO_REFUSED_BY_OTHERS
+    if refusal.by:
+        find = partial(read_one, reader=_reader(call, services), number=refusal.by)
+        if not (await services.state.read(find)).shown:
+            return phrases.UNDO_REFUSED_BY_OTHERS
     return describe_refusal(refusal)
 
 
@@ -209,10 +201,6 @@ def _name_others(replaced: Sequence[Change], change: Change, names: ChangeNames,
         for each in others
     )
     return ", ".join(dict.fromkeys(named))
-
-
-def _may_see(change: Change, own: frozenset[str], standing: Standing) -> bool:
-    return standing is Standing.OWNER or change.origin.person in own
 
 
 def _unknown(number: int, standing: Standing) -> str:
@@ -229,15 +217,12 @@ async def _find_own(call: CommandCall, services: Services) -> Sequence[str]:
     return sorted(map(str, ids))
 
 
-def _read_names(
-    db: "Connection", changes: Iterable[Change], call: CommandCall, services: Services
-) -> ChangeNames:
-    return read_names(
-        db,
-        changes,
-        access=services.access,
-        channels=services.settings.channels,
-        reader=call.message.sender,
+def _reader(call: CommandCall, services: Services) -> ChangeReader:
+    return ChangeReader(
+        services.access,
+        services.settings.channels,
+        call.message.sender,
+        sees_all=call.standing is Standing.OWNER,
         here=str(call.message.chat),
     )
 

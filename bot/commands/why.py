@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bot import phrases
 from bot.access import Standing
 from bot.change_names import ChangeNames, read_names
-from bot.change_texts import describe_coverage, format_time, keep_days
+from bot.change_texts import describe_coverage, format_period, format_time
 from bot.commands.command import CommandCall
 from bot.line_origin import LineOrigin, find_line_origin
 from bot.note_refs import parse_note_ref
@@ -65,7 +65,7 @@ async def explain_line(call: CommandCall, services: Services) -> str:
         return phrases.WHY_BLANK.format(path=escape_path(path), line=place.line)
     quoted = f"> {one_line(text, limit=QUOTED_CHARS)}"
     find = partial(find_line_origin, path=path, line=place.line, text=text)
-    told = phrases.WHY_UNKNOWN.format(days=keep_days(services.settings))
+    told = phrases.WHY_UNKNOWN.format(record=format_period(phrases.CHANGES_RECORD, services.settings))
     if origin := await services.state.read(find):
         told = "\n\n".join(_explain(await _ask(origin, call, services), path))
     return "\n\n".join(filter(None, [quoted, told, describe_coverage(services.settings)]))

@@ -33,23 +33,24 @@ class ImportedFrom(NamedTuple):
     """The file's path in what was imported."""
 
 
-def find_bringing(db: apsw.Connection, words: str, *, path: str) -> tuple[Change, ...]:
-    """Return the latest changes that may have brought a line with these words, first those of this note."""
-    rest = "FROM changes WHERE instr(new, ?) AND done ORDER BY path != ?, number DESC LIMIT ?"
-    return tuple(select(db, Change, rest, _as_stored(words), path, MAX_CANDIDATES))
-
-
-def find_bringing_before(db: apsw.Connection, words: str, *, path: str, number: int) -> tuple[Change, ...]:
-    """Return the latest changes of a note before a number that may have brought a line, and undo nothing."""
+def find_bringing(db: apsw.Connection, ending: str, *, path: str, before: int = 0) -> tuple[Change, ...]:
+    """Return the latest changes of a note that wrote lines which end like this. `before`: only lower numbers."""
     rest = (
-        "FROM changes WHERE path = ? AND number < ? AND NOT undoes AND instr(new, ?) AND done "
+        "FROM changes WHERE path = ? AND instr(new, ?) AND (number < ? OR NOT ?) AND done "
         "ORDER BY number DESC LIMIT ?"
     )
-    return tuple(select(db, Change, rest, path, number, _as_stored(words), MAX_CANDIDATES))
+    values = (path, _as_stored(ending), before, before, MAX_CANDIDATES)
+    return tuple(select(db, Change, rest, *values))
 
 
-def _as_stored(words: str) -> str:
-    return json.dumps(words, ensure_ascii=False)[1:-1]
+def find_bringing_anywhere(db: apsw.Connection, ending: str) -> tuple[Change, ...]:
+    """Return the latest changes of all notes that wrote lines which end like this."""
+    rest = "FROM changes WHERE instr(new, ?) AND done ORDER BY number DESC LIMIT ?"
+    return tuple(select(db, Change, rest, _as_stored(ending), MAX_CANDIDATES))
+
+
+def _as_stored(ending: str) -> str:
+    return json.dumps(ending, ensure_ascii=False)[1:]
 
 
 def read_line_counts(db: apsw.Connection, path: str) -> tuple[LineCount, ...]:

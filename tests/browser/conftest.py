@@ -48,6 +48,7 @@ def household(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         anna = outside.telegram.person(7, "Anna", started=True)
         outside.telegram.do(anna.say("When was the boiler serviced?"))
         outside.telegram.do(anna.chat.answer(within=20))
+        service.commonplace.output_of("memory", "write", "Zoë has borrowed the ladder")
         yield service
 
 

@@ -1,5 +1,6 @@
 """All can be done without a mouse, and one sees where one is."""
 
+import re
 import time
 
 import pytest
@@ -36,7 +37,8 @@ def stops(window: Window) -> list[str]:
 
 def test_the_tab_key_goes_through_the_status_page_in_order(reader: Window) -> None:
     reader.open("/")
-    assert stops(reader) == [
+    found = stops(reader)
+    first = [
         "Skip to the content",
         "Commonplace",
         "Status",
@@ -50,6 +52,10 @@ def test_the_tab_key_goes_through_the_status_page_in_order(reader: Window) -> No
         "1 problem with notes",
         "Rebuild the index",
     ]
+    assert found[: len(first)] == first
+    changes = found[len(first) :]
+    assert changes
+    assert all(re.fullmatch(r"\S+\.md|(Take back|Do again)( change \d+)?", each) for each in changes), changes
 
 
 @pytest.mark.parametrize("name", ["search", "folder below", "note", "wide note", "no such note"])

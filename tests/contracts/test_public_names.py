@@ -142,6 +142,8 @@ async def test_json_over_http_keeps_its_names(tmp_path: Path) -> None:
         path = written["result"]["path"]
         found |= set(shape(await ask(website, "memory.search", query="key"), "memory.search"))
         found |= set(shape(await ask(website, "memory.get", path=path), "memory.get"))
+        found |= set(shape(await ask(website, "memory.changes", limit=1), "memory.changes"))
+        found |= set(shape(await ask(website, "memory.undo", number=2), "memory.undo"))
         (tmp_path / "memory/twice.md").write_text("- Anna's bank is GLS.\n" * 2, "utf-8")
         for method in ("memory.status", "memory.health", "memory.rebuild", "models.status", "sessions.list"):
             found |= set(shape(await ask(website, method), method))
@@ -178,6 +180,7 @@ async def test_metrics_keep_their_names_and_labels(tmp_path: Path) -> None:
 
 def test_json_of_the_command_line_keeps_its_names(tmp_path: Path) -> None:
     commonplace = CommonplaceHere(tmp_path)
+    commonplace.output_of("chat", "-m", "/remember The key is under the mat.")
     written = json.loads(commonplace.output_of("memory", "write", "The key is under the pot.", "--json"))
     (commonplace.memory / "twice.md").write_text("- Anna's bank is GLS.\n" * 2, "utf-8")
     asked = {
@@ -187,6 +190,9 @@ def test_json_of_the_command_line_keeps_its_names(tmp_path: Path) -> None:
         "get": ("memory", "get", written["path"]),
         "index": ("memory", "index"),
         "doctor": ("doctor",),
+        "changes": ("memory", "changes"),
+        "undo": ("memory", "undo"),
+        "redo": ("memory", "redo"),
     }
     found = set(shape(written, "write"))
     for name, words in asked.items():

@@ -14,7 +14,9 @@ from bot.services import Services
 from bot.state.conversation_stats import ConversationStats, read_conversation_stats
 from bot.state.database import format_timestamp
 from bot.state.queue_stats import QueueStats, read_queue_stats
+from bot.web.changes import shows_changes
 from bot.web.page import alerts
+from bot.web.page.changes import ChangesView, changes_view
 from bot.web.page.models import ModelView, model_panel
 from bot.web.page.panel import Panel, load_panel
 from bot.web.page.progress import ProgressView, progress_view
@@ -46,6 +48,8 @@ class StatusView:
     models: Panel[tuple[ModelView, ...]]
     channels: Mapping[str, ChannelHealth]
     todo: Panel[tuple[QueueStats, ConversationStats]]
+    changes: Panel[ChangesView] | None
+    """None if they may not be shown."""
     jobs: Sequence[JobStatus]
     instance: InstanceStatus | None
     """Status among other instances; None without a shared index."""
@@ -57,11 +61,12 @@ class StatusView:
 
 async def status_view(services: Services) -> StatusView:
     """Ask all parts concurrently; one that fails or is slow becomes a `Panel` that says so."""
-    memory, core_note, models, todo = await asyncio.gather(
+    memory, core_note, models, todo, changes = await asyncio.gather(
         load_panel(services.memory.status()),
         load_panel(core_warning(services.memory)),
         load_panel(model_panel(services)),
         load_panel(_todo(services)),
+        _changes(services),
     )
     now = services.now()
     clock, channels = PageClock(now), services.channels.health()
@@ -83,12 +88,17 @@ async def status_view(services: Services) -> StatusView:
         models=models,
         channels=channels,
         todo=todo,
+        changes=changes,
         jobs=jobs,
         instance=instance,
         leases=_lease_views(instance, clock) if instance else (),
         troubles=errors[:MAX_ERRORS],
         clock=clock,
     )
+
+
+async def _changes(services: Services) -> Panel[ChangesView] | None:
+    return await load_panel(changes_view(services)) if shows_changes(services) else None
 
 
 def _lease_views(instance: InstanceStatus, clock: PageClock) -> Sequence[LeaseView]:

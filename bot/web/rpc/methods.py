@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from bot.change_list import encode_undone
 from bot.log.context import log_context
 from bot.memory_json import encode_note, encode_search, encode_status, encode_write
 from bot.models.status import ModelStatus, models_status
@@ -20,6 +21,8 @@ from bot.state.chat_list import read_latest_conversations
 from bot.state.database import StateFault
 from bot.tools.memory import memory_tools
 from bot.tools.toolbox import BadCall, Tool, did_you_mean, tool
+from bot.undo import UndoRefused
+from bot.web.changes import list_changes_over_http, undo_over_http
 from bot.web.conversations import search_over_http
 from bot.web.rpc.discovery import DISCOVER, describe_methods
 from bot.web.rpc.protocol import (
@@ -125,6 +128,30 @@ def rpc_methods(services: Services) -> Methods:
         )
 
     @tool
+    async def changes(
+        limit: Annotated[
+            int, Field(description="Maximum number; the latest come first.", ge=1, le=1000)
+        ] = 20,
+        before: Annotated[int, Field(description="Only changes with lower numbers; 0 for all.", ge=0)] = 0,
+        path: Annotated[str, Field(description="Only changes of this note.")] = "",
+    ) -> dict[str, Any]:
+        """List the latest changes of the notes by everybody; needs a server.token in the settings."""
+        return await list_changes_over_http(services, limit=limit, before=before, path=path)
+
+    @tool
+    async def undo(
+        number: Annotated[
+            int, Field(description="The change's number; an undo's does its change again.", ge=1)
+        ],
+    ) -> dict[str, Any]:
+        """Take back a change of the notes; needs a server.token in the settings."""
+        try:
+            return encode_undone(await undo_over_http(services, number))
+        except UndoRefused as refusal:
+            code = NOT_FOUND if refusal.reason == "unknown" else SERVER_ERROR
+            raise RpcError(code, "\n".join(filter(None, [str(refusal), refusal.diff]))) from refusal
+
+    @tool
     async def models() -> dict[str, Any]:
         """Return the state of each model with each of its keys, in the order of the settings."""
         await services.model.health.refresh()
@@ -157,6 +184,8 @@ def rpc_methods(services: Services) -> Methods:
             "memory.search": _with_signature(search_tool, search),
             "memory.get": _with_signature(get_tool, get),
             "memory.write": _with_signature(write_tool, write),
+            "memory.changes": changes,
+            "memory.undo": undo,
             "models.status": models,
             "sessions.list": sessions,
             DISCOVER: discover,

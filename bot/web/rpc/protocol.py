@@ -20,7 +20,7 @@ INTERNAL_ERROR: Final = -32603
 SERVER_ERROR: Final = -32000
 """Our own code: the call is valid, but cannot be done now."""
 NOT_FOUND: Final = -32001
-"""Our own code: there is no such note."""
+"""Our own code: there is no such note, or no such change."""
 
 MAX_CALLS = 50
 """Calls in one batch."""

@@ -8,10 +8,10 @@ import pytest
 
 from bot import phrases
 from bot.access import Standing
-from bot.change_texts import parse_wanted
+from bot.change_texts import describe_coverage, parse_wanted
 from bot.commands.changes import undo_change
 from bot.commands.command import CommandCall
-from bot.config.settings import AccessSettings
+from bot.config.settings import AccessSettings, Settings
 from bot.messages import Choice
 from bot.note_writes import OnceWriter
 from bot.state.changes import ChangeOrigin
@@ -136,6 +136,18 @@ async def test_todays_changes_are_those_of_the_owners_day(tmp_path: Path) -> Non
         assert told.startswith("Today's changes to the notes:\n\n- **#2** 00:01, you")
         assert "bread" not in told
         assert "**#1** 2026-11-21 12:00, you" in await house.say("/changes")
+
+
+def test_where_several_instances_share_a_memory_it_says_what_it_covers() -> None:
+    alone = Settings.model_validate({"instance": {"name": "attic"}})
+    assert describe_coverage(alone) == ""
+    shared = Settings.model_validate(
+        {"index": {"url": "postgresql://me:secret@db/notes"}, "instance": {"name": "attic"}}
+    )
+    assert describe_coverage(shared) == (
+        "This covers only what was changed through this instance (attic); others that share this memory keep their own "
+        "record."
+    )
 
 
 async def test_without_changes_that_is_said(house: Harness) -> None:

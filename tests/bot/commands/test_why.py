@@ -10,6 +10,7 @@ from bot import phrases
 from bot.config.settings import AccessSettings
 from bot.note_writes import OnceWriter
 from bot.state.changes import ChangeOrigin
+from tests.fakes.commonplace import Commonplace
 from tests.fakes.harness import Harness, open_harness
 from tests.fakes.turns import NOW
 
@@ -230,13 +231,59 @@ async def test_a_command_a_document_and_a_program_are_named(house: Harness) -> N
     assert "It was written on the command line, today at 12:00." in await ask(house, f"/why {DAY}:4", OWNER)
 
 
+async def test_an_import_is_named_with_its_file(tmp_path: Path) -> None:
+    commonplace = Commonplace(tmp_path)
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "boat.md").write_text("# Boat\n\nThe boat is blue.\n")
+    commonplace.output_of("import", "vault")
+    async with open_harness(tmp_path / "workspace") as house:
+        told = await ask(house, "/why boat:3", OWNER)
+        assert "It came with import 1, " in told
+        assert "from the file `boat.md`." in told
+        assert await ask(house, "/why boat:3", BEN) == f"> The boat is blue.\n\n{phrases.WHY_NOT_YOURS}"
+        assert "an import, `boat.md`: added “The boat is blue.”" in await ask(house, "/changes", OWNER)
+
+
+async def test_of_a_changed_line_the_latest_change_is_the_origin(house: Harness) -> None:
+    await tell_key(house, BEN)
+    await ask(house, f"/correct {DAY}:3 The key is with Ada.", OWNER)
+    told = await ask(house, f"/why {DAY}:3", OWNER)
+    assert "You wrote it with a command in this chat, today at 12:00." in told
+    assert await ask(house, f"/why {DAY}:3", BEN) == f"> - The key is with Ada.\n\n{phrases.WHY_NOT_YOURS}"
+
+
+async def test_lines_that_an_edit_left_as_they_were_keep_their_origin(house: Harness) -> None:
+    await tell_key(house, OWNER, "first")
+    await ask(house, "/remember core: one", OWNER)
+    edit = {
+        "path": DAY,
+        "old": "# 2026-11-21\n\n- The key is under the mat.",
+        "new": "# Day\n\n- The key is under the mat.\n- new",
+    }
+    house.model.enqueue(calls=[("memory_edit", edit)])
+    house.model.enqueue("Done.")
+    await ask(house, "second", OWNER)
+    assert "> first" in await ask(house, f"/why {DAY}:3", OWNER)
+    assert "> second" in await ask(house, f"/why {DAY}:4", OWNER)
+    assert "> second" in await ask(house, f"/why {DAY}:1", OWNER)
+
+
+async def test_a_short_line_is_found_among_many_that_hold_its_words(house: Harness) -> None:
+    await tell_key(house, OWNER)
+    await ask(house, "/remember mat", OWNER)
+    writer = OnceWriter(house.memory, house.state)
+    for number in range(250):
+        await writer.write(f"mat {number} of", key=f"{number}", origin=ChangeOrigin("http"))
+    assert "You wrote it with a command" in await ask(house, f"/why {DAY}:4", OWNER)
+
+
 async def test_what_nothing_is_recorded_of_was_written_by_hand(house: Harness, tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "house.md").write_text("# House\n\n- blue\n")
     for who in (OWNER, BEN):
         assert await ask(house, "/why house:3", who) == (
             "> - blue\n\nI have no record of where this line comes from: somebody wrote or edited it by hand, or it "
-            "is more than 90 days old."
+            "is older than my record, which goes back 90 days."
         )
 
 

@@ -1,0 +1,56 @@
+"""Changes of the notes over HTTP, which requires the server's token."""
+
+from functools import partial
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any
+
+from bot import phrases
+from bot.change_list import ChangeList, ChangeReader, encode_change, read_change_list
+from bot.change_texts import describe_coverage
+from bot.state.changes import ChangeOrigin
+from bot.undo import Undone, UndoService
+from bot.web.context import token_of
+from memory.errors import MemoryFault
+
+if TYPE_CHECKING:
+    from bot.services import Services
+
+
+def shows_changes(services: "Services") -> bool:
+    """Return whether changes may be shown over HTTP.
+
+    Without a token every account of this machine may call, and what was removed from the notes is for their owners.
+    """
+    return bool(token_of(services))
+
+
+async def read_changes_over_http(
+    services: "Services", *, limit: int, before: int = 0, path: str = ""
+) -> ChangeList:
+    """Return the latest changes by everybody. Raises MemoryFault if they may not be shown, and StateFault."""
+    undoing = _open_undo(services)
+    await undoing.settle_open()
+    reader = ChangeReader(services.access, services.settings.channels, None, sees_all=True)
+    read = partial(read_change_list, reader=reader, limit=limit, before=before, path=path)
+    return await services.state.read(read)
+
+
+async def list_changes_over_http(
+    services: "Services", *, limit: int, before: int, path: str
+) -> dict[str, Any]:
+    """Return the latest changes as JSON. Raises as `read_changes_over_http`."""
+    found = await read_changes_over_http(services, limit=limit, before=before, path=path)
+    notice = describe_coverage(services.settings)
+    document = {"changes": [encode_change(each, found.names) for each in found.shown]}
+    return {**document, "notice": notice} if notice else document
+
+
+async def undo_over_http(services: "Services", number: int) -> Undone:
+    """Take back a change. Raises UndoRefused; MemoryFault if that is not allowed; StateFault."""
+    return await _open_undo(services).undo(number, key=f"http/{token_hex(16)}", origin=ChangeOrigin("http"))
+
+
+def _open_undo(services: "Services") -> UndoService:
+    if not shows_changes(services):
+        raise MemoryFault(phrases.CHANGES_OVER_HTTP)
+    return UndoService(services.note_writer, services.state)

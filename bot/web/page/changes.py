@@ -1,0 +1,94 @@
+"""The latest changes of the notes on the status page, each with a button that takes it back."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from bot import phrases
+from bot.change_texts import describe_coverage, describe_effect, is_number
+from bot.sanitize import strip_controls
+from bot.state.database import StateFault
+from bot.undo import UndoRefused
+from bot.visible_names import escape_path
+from bot.web.changes import read_changes_over_http, undo_over_http
+from bot.web.context import services_key
+from bot.web.page.rendering import page_response
+from bot.web.page.times import PageClock, ShownTime
+from bot.web.page.urls import note_url
+from memory.errors import MemoryFault
+
+if TYPE_CHECKING:
+    from bot.services import Services
+
+UNDO = "/undo"
+CHANGES_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """One change."""
+
+    number: int
+    at: ShownTime | None
+    who: str
+    path: str
+    address: str
+    """Of its note, which may be gone."""
+    what: str
+    root: int
+    """Number of the change that the button takes back, or does again."""
+    can_undo: bool
+    """Whether it has a button: only the latest of those that undo and redo the same change."""
+    does_again: bool
+    """Whether the button does a change again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesView:
+    """The values of the panel."""
+
+    rows: tuple[ChangeRow, ...]
+    notice: str
+    """That others may have changed the notes too; "" if none can."""
+
+
+async def changes_view(services: "Services") -> ChangesView:
+    """Return the latest changes. Raises MemoryFault and StateFault."""
+    found = await read_changes_over_http(services, limit=CHANGES_SHOWN)
+    clock = PageClock(services.now())
+    rows = (
+        ChangeRow(
+            each.change.number,
+            clock.iso(each.change.at),
+            found.names.author(each.change),
+            escape_path(each.change.path),
+            note_url(each.change.path),
+            describe_effect(each),
+            each.root,
+            each.can_undo and not each.next_undo,
+            each.standing == "undo",
+        )
+        for each in found.shown
+    )
+    return ChangesView(tuple(rows), describe_coverage(services.settings))
+
+
+async def take_back(request: web.Request) -> web.Response:
+    """Take back the change whose number the form has."""
+    number = str((await request.post()).get("number", ""))
+    if not is_number(number):
+        return _refuse(request, 400, phrases.WEB_NO_CHANGE)
+    try:
+        await undo_over_http(request.app[services_key], int(number))
+    except UndoRefused as refusal:
+        return _refuse(request, 409, str(refusal), refusal.diff)
+    except (MemoryFault, StateFault) as fault:
+        return _refuse(request, 503, str(fault))
+    return web.Response(status=303, headers={"Location": "/#changes"})
+
+
+def _refuse(request: web.Request, status: int, message: str, diff: str = "") -> web.Response:
+    return page_response(
+        request, "undo_refused.html", status=status, here="/", message=message, diff=strip_controls(diff)
+    )
