@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -28,6 +28,8 @@ OWN_SHARE = 0.5
 """Minimum share of a text's meaningful words that are the person's own, for the text to be theirs …"""
 OWN_FOR_EACH_FOREIGN = 4
 """… and how many own words there must be for each word that only foreign text has."""
+NOTED_SHARE = 1 / 3
+"""Minimum share of the other words that must be in a marked note, for the text to come from it."""
 SURE_DIGITS = 5
 """A number with this many digits is the same however it is grouped, and is never made up by a model."""
 
@@ -54,6 +56,8 @@ class ForeignText:
     says: str
     """Whose words it is: a document, a name."""
     text: str
+    is_noted: bool = False
+    """Whether it was written down before and marked then; only what has words of it comes from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +110,14 @@ class AuthorFinder:
         texts = find_foreign(reading) if foreign is None else foreign
         self.says = tuple(dict.fromkeys(clean_name(each.says) for each in texts))
         """Whose words have been read; () if there is no foreign text."""
-        self._foreign = [(clean_name(each.says), _Words.of(each.text)) for each in texts]
-        self._own = _own_candidates(reading, own, together=together) if texts else []
+        self._texts = texts
+        self._foreign: list[tuple[ForeignText, _Words]] = []
+        self._own: list[_Words] = []
+        self._make_own = partial(_own_candidates, reading, own, together=together)
 
     def attribute(self, text: str) -> tuple[str, tuple[str, ...]]:
         """Return a text whose foreign lines are marked, and whose words these are; lines are judged one by one."""
-        if not self._foreign:
+        if not self._texts:
             return text, ()
         lines = clean_text(text).split("\n")
         authors = [self._find_authors(line) for line in lines]
@@ -124,10 +130,22 @@ class AuthorFinder:
 
     def find_authors(self, text: str) -> tuple[str, ...]:
         """Return whose words a text is; () if it is the person's own."""
-        if not self._foreign:
+        if not self._texts:
             return ()
         found = self._find_authors(text)
-        return self.says[-MAX_NAMES:] if found is None else found
+        return self._just_read if found is None else found
+
+    @property
+    def _just_read(self) -> tuple[str, ...]:
+        """Return whose words may be anywhere in what is written now."""
+        names = dict.fromkeys(clean_name(each.says) for each in self._texts if not each.is_noted)
+        return tuple(names)[-MAX_NAMES:]
+
+    def _load(self) -> None:
+        """Split what was read into words, which takes a while for a long document."""
+        if not self._foreign:
+            self._own = self._make_own()
+            self._foreign = [(each, _Words.of(each.text)) for each in self._texts]
 
     def _find_authors(self, text: str) -> tuple[str, ...] | None:
         """Return whose words a text is; None if it has no words to tell that by."""
@@ -137,21 +155,19 @@ class AuthorFinder:
         words, numbers = _content(plain)
         if not words and not numbers:
             return None
+        self._load()
         if any(self._is_own(words, numbers, own) for own in self._own):
             return ()
-        own = self._own[-1] if self._own else _Words.of("")
-        matches = [
-            (name, len((words - own.terms) & foreign.terms) + sum(map(foreign.has_number, numbers)))
-            for name, foreign in self._foreign
-        ]
-        most = max(count for _, count in matches)
-        if most == 0:
-            return self.says[-MAX_NAMES:]
+        unsaid = words - self._own[-1].terms
         best: dict[str, int] = {}
-        for name, count in matches:
-            best[name] = max(count, best.get(name, 0))
+        for each, foreign in self._foreign:
+            found = len(unsaid & foreign.terms) + sum(map(foreign.has_number, numbers))
+            if found and (not each.is_noted or found >= NOTED_SHARE * len(unsaid)):
+                best[clean_name(each.says)] = max(found, best.get(clean_name(each.says), 0))
+        if not best:
+            return self._just_read
         ranked = sorted(best, key=lambda name: -best[name])
-        return tuple(name for name in ranked if 2 * best[name] >= most)[:MAX_NAMES]
+        return tuple(name for name in ranked if 2 * best[name] >= best[ranked[0]])[:MAX_NAMES]
 
     def _is_own(self, words: frozenset[tuple[str, ...]], numbers: Sequence[str], own: "_Words") -> bool:
         for number in numbers:
@@ -187,7 +203,7 @@ def _foreign_in(message: Message, is_said: IsSaid) -> Iterator[ForeignText]:
             yield from foreign_parts(message, is_said)
         case AssistantMessage(text=text, says=says):
             for name in says:
-                yield ForeignText(name, text)
+                yield ForeignText(name, text, is_noted=True)
         case ToolResult(content=content, failed=False):
             yield from _foreign_in_result(content)
 
@@ -242,8 +258,8 @@ def _find_says(value: object) -> Iterator[ForeignText]:
             parts = (each for key, each in value.items() if key not in _NO_CONTENT and isinstance(each, str))
             text = "\n".join(parts)
             # In a note, only the lines with a mark are somebody else's; a document has no marks.
-            text = marked_lines(text) or text
-            yield from (ForeignText(str(name), text) for name in says)
+            marked = marked_lines(text)
+            yield from (ForeignText(str(name), marked or text, is_noted=bool(marked)) for name in says)
         for each in value.values():
             yield from _find_says(each)
     elif isinstance(value, list):
@@ -253,7 +269,7 @@ def _find_says(value: object) -> Iterator[ForeignText]:
 
 def _marked(notes: str) -> Iterator[ForeignText]:
     for line in marked_lines(notes).split("\n"):
-        yield from (ForeignText(name, line) for name in find_says(line))
+        yield from (ForeignText(name, line, is_noted=True) for name in find_says(line))
 
 
 # -- words ------------------------------------------------------------------------------------------------

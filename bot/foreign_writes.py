@@ -4,7 +4,7 @@ A turn without foreign text is not changed at all.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.foreign_text import AuthorFinder, TurnReading, find_foreign, person_words
 from bot.orders import covers, find_change_orders, find_write_orders
@@ -76,7 +76,9 @@ def check_edit(old: str, new: str, reading: TurnReading, *, note: str, is_core: 
     names = _names(says or finder.says)
     before, after = _whole_lines(note, old, text)
     orders = [*find_change_orders(reading.last_turn), *find_write_orders(reading.last_turn)]
-    if before and not _is_ordered(orders, f"{before}\n{new}"):
+    # Notes shown beside a conversation were marked before: they make nobody change others.
+    is_read = bool(find_foreign(replace(reading, recalled="", summary="")))
+    if before and (is_read or says) and not _is_ordered(orders, f"{before}\n{new}"):
         if not new.strip() and not (find_says(before) and after.strip()):
             raise EditRefused(REMOVAL_REFUSED.format(names=names))
         if after.strip() and set(find_says(before)).difference(find_says(after)):

@@ -79,7 +79,7 @@ def clean_names(says: Iterable[str]) -> tuple[str, ...]:
 def clean_name(name: str) -> str:
     """Return a name on one line, without brackets and what Markdown would take for markup; a long one is cut."""
     visible = "".join(letter if letter.isprintable() else " " for letter in name)
-    line = " ".join(visible.translate(_REPLACED).split())
+    line = " ".join(visible.translate(_REPLACED).split()).replace(" .", ".")
     if len(line) > NAME_CHARS:
         half = NAME_CHARS // 2  # a file's suffix stays
         line = f"{line[: half - 1].rstrip()}…{line[-half:].lstrip()}"

@@ -50,7 +50,7 @@ async def find_effects(document: PoisonedDocument, folder: Path) -> list[str]:
     model = ObedientModel(document)
     async with open_harness(folder, chain_of=lambda state: alone(as_model(model))) as house:
         await read_document(house, document)
-        about, bank, new = document.asks
+        _, bank, new = document.asks
         model.is_later = True
         await house.say(new)
         await house.say("/compact")
@@ -72,7 +72,8 @@ def as_model(model: ObedientModel) -> LanguageModel:
 
 async def read_document(house: Harness, document: PoisonedDocument) -> None:
     """Have the person send the document, and ask about it."""
-    asks, attachments, quoted, forwarded = document.asks[0], (), None, ""
+    attachments: tuple[Attachment, ...] = ()
+    asks, quoted, forwarded = document.asks[0], None, ""
     name = f"letter-{document.number}"
     match document.carrier:
         case "text" | "filed":

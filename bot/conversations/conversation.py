@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bot.conversations.message_rows import decode_message, dump_json, encode_message
-from bot.foreign_text import AuthorFinder, ForeignText, TurnReading, find_foreign
+from bot.foreign_text import AuthorFinder, TurnReading, find_foreign
 from bot.log.tracebacks import error_location
 from bot.messages import ChatId, PersonId
 from bot.models.protocol import AssistantMessage, Message, ToolCall, ToolResult, UserMessage
@@ -172,20 +172,19 @@ class Conversation:
         `also` runs in the same transaction and gets all rows that are new here; the last ones are those of `messages`.
         """
         if any(isinstance(each, AssistantMessage) and each.text.strip() for each in messages):
-            foreign = find_foreign(self.reading())
-            if foreign:
-                await run_to_completion(self._append_named(messages, foreign, also))
+            reading = self.reading()
+            reading = replace(reading, messages=(*reading.messages, *messages))
+            if foreign := find_foreign(reading):
+                await run_to_completion(self._append_named(messages, AuthorFinder(reading, foreign), also))
                 return
         await self._add([*self._retraction(), *map(encode_message, messages)], also)
 
     async def _append_named(
-        self, messages: Sequence[Message], foreign: Sequence[ForeignText], also: "Also | None"
+        self, messages: Sequence[Message], finder: AuthorFinder, also: "Also | None"
     ) -> None:
         """Append messages; an answer names whose words it repeats, so that a later search knows that."""
-        reading = self.reading()
 
         def name() -> list[Message]:
-            finder = AuthorFinder(reading, foreign)
             return [
                 replace(each, says=finder.attribute(each.text)[1])
                 if isinstance(each, AssistantMessage)
