@@ -129,11 +129,8 @@ class AuthorFinder:
         return (marked, says) if says else (text, ())
 
     def find_authors(self, text: str) -> tuple[str, ...]:
-        """Return whose words a text is; () if it is the person's own."""
-        if not self._texts:
-            return ()
-        found = self._find_authors(text)
-        return self._just_read if found is None else found
+        """Return whose words a text is; () if it is the person's own, or says nothing."""
+        return (self._texts and self._find_authors(text)) or ()
 
     @property
     def _just_read(self) -> tuple[str, ...]:

@@ -171,28 +171,26 @@ class Conversation:
 
         `also` runs in the same transaction and gets all rows that are new here; the last ones are those of `messages`.
         """
-        if any(isinstance(each, AssistantMessage) and each.text.strip() for each in messages):
-            reading = self.reading()
-            reading = replace(reading, messages=(*reading.messages, *messages))
-            if foreign := find_foreign(reading):
-                await run_to_completion(self._append_named(messages, AuthorFinder(reading, foreign), also))
-                return
-        await self._add([*self._retraction(), *map(encode_message, messages)], also)
+        reading = self.reading()
+        if any(map(_has_answer, messages)) and find_foreign(
+            replace(reading, messages=(*reading.messages, *messages))
+        ):
+            await run_to_completion(self._append_named(messages, reading, also))
+        else:
+            await self._add([*self._retraction(), *map(encode_message, messages)], also)
 
     async def _append_named(
-        self, messages: Sequence[Message], finder: AuthorFinder, also: "Also | None"
+        self, messages: Sequence[Message], reading: TurnReading, also: "Also | None"
     ) -> None:
         """Append messages; an answer names whose words it repeats, so that a later search knows that."""
 
-        def name() -> list[Message]:
-            return [
-                replace(each, says=finder.attribute(each.text)[1])
-                if isinstance(each, AssistantMessage)
-                else each
-                for each in messages
-            ]
+        def name(at: int, message: Message) -> Message:
+            if not (isinstance(message, AssistantMessage) and _has_answer(message)):
+                return message
+            finder = AuthorFinder(replace(reading, messages=(*reading.messages, *messages[:at])))
+            return replace(message, says=finder.attribute(message.text)[1])
 
-        named = await asyncio.to_thread(name)
+        named = await asyncio.to_thread(lambda: [name(at, each) for at, each in enumerate(messages)])
         await self._add([*self._retraction(), *map(encode_message, named)], also)
 
     def reading(self, *, before: int | None = None) -> TurnReading:
@@ -294,6 +292,10 @@ def _without_answer(entries: Sequence[Entry]) -> list[Entry]:
     while kept and isinstance(last := kept[-1].message, AssistantMessage) and not last.calls:
         kept.pop()
     return kept
+
+
+def _has_answer(message: Message) -> bool:
+    return isinstance(message, AssistantMessage) and bool(message.text.strip())
 
 
 def _calls_tools(message: Message) -> bool:
