@@ -35,6 +35,8 @@ BENCHMARKS = (
     Benchmark("full_text", "5 minutes"),
     Benchmark("folder_search", "1 minute"),
     Benchmark("folder_search", "2 minutes", ("--vectors",)),
+    Benchmark("recall", "half a minute"),
+    Benchmark("recall", "10 minutes", ("--data={EVAL_FOLDER}/locomo-dev", "--embedding={MODEL_FILE}")),
     Benchmark("postgres", "8 minutes"),
     Benchmark("indexing", "1 minute"),
     Benchmark("said_and_found", "4 minutes"),

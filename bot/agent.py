@@ -22,9 +22,11 @@ from bot.models.protocol import (
     TextDelta,
     ToolCall,
     ToolResult,
+    UserMessage,
 )
 from bot.models.tool_calls import new_call_id
 from bot.prompt import room_prompt
+from bot.requested_notes import RequestedNotes
 from bot.state.database import run_to_completion
 from bot.tools.toolbox import Toolbox, ToolUse
 from bot.turn_context import TurnContext
@@ -65,13 +67,18 @@ class Agent:
         steps_per_turn: int,
         tokens_per_turn: int = 0,
         make_room: Callable[[Conversation], Awaitable[object]] | None = None,
+        recall: Callable[[Conversation, str], Awaitable[object]] | None = None,
         metrics: Metrics | None = None,
         closed: Collection[str] = (),
+        requested_notes: RequestedNotes | None = None,
     ) -> None:
         """`prompt` gets what the conversation recalls of the notes; `tokens_per_turn`: 0 for no limit.
 
         `make_room` compacts a conversation that is too long for every model; without it, requests are truncated.
+        `recall` stores what the notes say about the latest messages, given the model to ask first; without it, nothing
+        that was recalled is shown.
         `closed`: names of tools whose calls and results, in turns of other people in the chat, are hidden.
+        `requested_notes` writes what people ask to remember and the model does not; None without the memory.
         """
         self._model = model
         self._toolbox = toolbox
@@ -80,8 +87,10 @@ class Agent:
         self._steps_per_turn = steps_per_turn
         self._tokens_per_turn = tokens_per_turn
         self._make_room = make_room
+        self._recall = recall
         self._metrics = metrics or Metrics()
         self._closed = frozenset(closed)
+        self._requested_notes = requested_notes
 
     def set_limits(self, *, steps_per_turn: int, tokens_per_turn: int) -> None:
         """Use these limits for later turns; running turns keep theirs."""
@@ -98,23 +107,30 @@ class Agent:
         open. Raises ModelError, StateFault.
         """
         await context.add_messages(conversation)
+        if self._requested_notes:
+            await self._requested_notes.settle(conversation, context)
         done = context.load_progress(conversation)
         progress = _TurnProgress.before(done, prefer=context.prefer)
-        if done and isinstance(end := done[-1], AssistantMessage) and not end.calls:
-            yield ReplyPart(
-                _join_texts(*progress.texts), final=True
-            )  # the turn had ended, only that was not marked
+        if _has_ended(done):  # only that was not marked
+            told = await self.write_requested(conversation, context, model=progress.next_model)
+            yield ReplyPart(_join_texts(*progress.texts, told), final=True)
             return
         try:
+            if self._recall and not progress.texts:
+                await self._recall(conversation, context.prefer)
             if calls := find_open_calls(done):
                 await self._run_calls(conversation, calls, context)
             async with aclosing(self._run_steps(conversation, context, progress)) as parts:
                 async for part in parts:
                     yield part
-            reply = progress.reply(prefer=context.prefer)
+            told = await self.write_requested(conversation, context, model=progress.last_model)
+            reply = _join_texts(progress.reply(prefer=context.prefer), told)
             progress.end()
             await conversation.append(*progress.last_step, also=context.mark_answered(reply))
         except BaseException as error:
+            told = ""
+            if isinstance(error, ModelError) and not context.parked:
+                told = await self.write_requested(conversation, context, model=progress.next_model)
             if not context.parked:
                 stopped = isinstance(error, asyncio.CancelledError | GeneratorExit)
                 ended = _join_texts(*progress.texts, progress.shown, phrases.STOPPED_HERE)
@@ -123,8 +139,19 @@ class Agent:
                     [interrupted_result(call) for call in progress.unanswered],
                     also=context.mark_answered(ended) if stopped else None,
                 )
+            if told:
+                yield ReplyPart(_join_texts(*progress.texts, progress.shown, told))
             raise
         yield ReplyPart(reply, final=True)
+
+    async def write_requested(self, conversation: Conversation, context: TurnContext, *, model: str) -> str:
+        """Write what was asked to be remembered and is not written yet; return what the person is told, or "".
+
+        `model`: the one that answered, as `provider/model`. Raises StateFault.
+        """
+        if self._requested_notes is None:
+            return ""
+        return _join_texts(*await self._requested_notes.write(conversation, context, model=model))
 
     async def _run_steps(
         self, conversation: Conversation, context: TurnContext, progress: "_TurnProgress"
@@ -144,7 +171,7 @@ class Agent:
                 or progress.calls >= MAX_CALLS_PER_TURN
             )
             request = replace(
-                self._request(system, self._redact_history(conversation.messages()), last=last, steps=steps),
+                self._request(system, self._history(conversation), last=last, steps=steps),
                 prefer=progress.next_model,
                 begun=progress.next_model != context.prefer,
                 may_shorten=may_shorten,
@@ -205,8 +232,9 @@ class Agent:
             return ModelRequest(f"{system}\n\n{LAST_STEP_PROMPT}", history)
         return ModelRequest(system, history, () if last else self._toolbox.specs)
 
-    def _redact_history(self, history: tuple[Message, ...]) -> tuple[Message, ...]:
+    def _history(self, conversation: Conversation) -> tuple[Message, ...]:
         """Return the history without the arguments and results of closed tools; the calls themselves stay."""
+        history = conversation.messages(with_passages=self._recall is not None)
         return (
             tuple(_redact_closed_calls(self._closed, each) for each in history) if self._closed else history
         )
@@ -328,6 +356,11 @@ class _TurnProgress:
         self.pieces.clear()
         self.unshown, self.length = 0, sum(map(len, self.texts))
 
+    @property
+    def last_model(self) -> str:
+        """The model that wrote the last step."""
+        return self.last_step[0].model if self.last_step else self.next_model
+
     def count(self, answer: Answer) -> None:
         """Add a model's answer to the totals."""
         self.answer = answer
@@ -351,8 +384,7 @@ class _TurnProgress:
         """Return the complete reply."""
         texts = [*self.texts, *(step.text for step in self.last_step)]
         cut = phrases.CUT_SHORT if self.answer is not None and self.answer.cut_short else ""
-        model = self.last_step[0].model if self.last_step else self.next_model
-        instead = explain_fallback(model, self.tries, prefer=prefer, to_be_told=self.to_be_told)
+        instead = explain_fallback(self.last_model, self.tries, prefer=prefer, to_be_told=self.to_be_told)
         return _join_texts(*texts, cut, instead)
 
 
@@ -362,7 +394,7 @@ _RunningCalls = Mapping[asyncio.Task[ToolResult], ToolCall]
 async def _cancel_calls(conversation: Conversation, running: _RunningCalls, *, parked: bool) -> None:
     """Cancel running calls and store a result of each; of a parked turn only of those that have ended."""
     await _cancel(running)
-    results = [_result_of(call, task) for task, call in running.items() if not parked or _has_ended(task)]
+    results = [_result_of(call, task) for task, call in running.items() if not parked or _is_done(task)]
     await conversation.interrupt("", results)
 
 
@@ -376,11 +408,21 @@ async def _cancel(running: _RunningCalls) -> None:
 
 
 def _result_of(call: ToolCall, task: asyncio.Task[ToolResult]) -> ToolResult:
-    return task.result() if _has_ended(task) else interrupted_result(call)
+    return task.result() if _is_done(task) else interrupted_result(call)
 
 
-def _has_ended(task: asyncio.Task[ToolResult]) -> bool:
+def _is_done(task: asyncio.Task[ToolResult]) -> bool:
     return task.done() and not task.cancelled()
+
+
+def _has_ended(done: Sequence[Message]) -> bool:
+    """Return whether the steps of a turn include its answer; a note that was asked for may come after it."""
+    for message in reversed(done):
+        if isinstance(message, UserMessage):
+            return False
+        if isinstance(message, AssistantMessage) and not message.calls:
+            return True
+    return False
 
 
 def _redact_closed_calls(closed: Collection[str], message: Message) -> Message:

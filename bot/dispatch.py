@@ -237,14 +237,15 @@ class Dispatcher:
             context.counted = True
         else:
             await self._count_attempt(context)
+        agent = self._agents.with_memory if with_memory else self._agents.for_guests
         if await services.budget.is_spent():
             timer.outcome = "refused"
-            yield ReplyPart(phrases.BUDGET_SPENT, final=True)
+            told = await agent.write_requested(conversation, context, model="")
+            yield ReplyPart("\n\n".join(filter(None, [phrases.BUDGET_SPENT, told])), final=True)
             return
         await self._compact(conversation, context)
         context.prefer = await services.state.read_chosen_model(str(chat))
         context.told_no_model = await services.state.read(lambda db: models.was_told_no_model(db, str(chat)))
-        agent = self._agents.with_memory if with_memory else self._agents.for_guests
         async with aclosing(agent.run_turn(conversation, context)) as parts:
             async for part in parts:
                 timer.mark_first_text()

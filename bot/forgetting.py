@@ -411,6 +411,8 @@ def _entry_without(row: StoredRow, words: WordsToForget) -> str:
             return _dump_json({**fields, "content": _FORGOTTEN_RESULT})
         case "summary" | "recalled":
             return _dump_json({**fields, "text": words.blank_sentences(str(fields.get("text", "")))})
+        case "passages":  # the words may be spread over several of them
+            return _dump_json({"passages": []})
         case _:
             return _dump_json(_blank_out(fields, words))
 

@@ -72,7 +72,7 @@ def _refuse(services: "Services", db: "Connection", person: PersonId) -> str:
             channel=person.channel, channels=", ".join([*channels, TERMINAL])
         )
     if "/" in person.id or channel.explain_invalid_person(person.id):
-        return phrases.LINK_WHO
+        return phrases.LINK_NO_ID.format(account=person, who=phrases.LINK_WHO)
     is_room = channel.private_chat(person.id) != person.id and has_conversation(db, str(person))
     if is_room or channel.is_group(person.id):
         return phrases.LINK_ROOM.format(person=person)

@@ -49,5 +49,5 @@ def encode_write(written: WriteResult) -> dict[str, Any]:
 def encode_hit(hit: SearchHit) -> dict[str, Any]:
     """Return a passage of a note."""
     told = {**asdict(hit), "score": round(hit.score, 4), "told": hit.told and hit.told.isoformat()}
-    del told["by_words"], told["by_meaning"]  # only for the status page
+    del told["by_words"], told["by_meaning"], told["coverage"]  # only for the status page and recall
     return told

@@ -14,8 +14,8 @@ BUCKET_BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 
 
 Stage = Literal["waiting", "attachments", "recall", "first_text", "turn", "delivery"]
 """`waiting`: from a message's arrival until its turn. `attachments`: reading attachments. `recall`: reading the notes
-that a new conversation begins with. `first_text`: from the beginning of a turn to its first text. `turn`: a whole
-answered turn. `delivery`: from the end of a turn until its reply is shown in full."""
+that a new conversation begins with, or searching them for a message. `first_text`: from the beginning of a turn to its
+first text. `turn`: a whole answered turn. `delivery`: from the end of a turn until its reply is shown in full."""
 STAGES: tuple[Stage, ...] = ("waiting", "attachments", "recall", "first_text", "turn", "delivery")
 
 TurnOutcome = Literal["answered", "command", "told", "refused", "stopped", "failed", "parked"]

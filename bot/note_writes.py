@@ -5,7 +5,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import count
 from pathlib import PurePosixPath
@@ -13,17 +13,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
 
 from bot.state import changes, note_effects
-from bot.state.changes import ChangeOrigin
+from bot.state.changes import Change, ChangeOrigin
 from bot.state.database import State, StateFault, run_to_completion
 from bot.state.note_effects import Effect
+from bot.undo_plan import PlannedUndo, find_standing, plan_undo
 from memory.errors import EditRefused, MemoryFault, NoteUnwritable, TextTooLong
 from memory.formatting import clean_text, format_block
-from memory.line_diff import LineDiff
+from memory.line_diff import LineDiff, split_lines
+from memory.line_reversal import LinesReplacement
 from memory.locked_note import LockedNote
 from memory.memory import Memory
 from memory.note_draft import NoteDraft, WriteTarget
 from memory.note_edits import LineAnchor, LineCorrection, normalize_passages
-from memory.write_recovery import BeforeAppend, BeforeEdit
+from memory.write_recovery import BeforeAppend, BeforeEdit, BeforeReplacement
 from memory.write_result import WriteResult
 
 if TYPE_CHECKING:
@@ -197,18 +199,22 @@ class OnceWriter:
         return await self._write_once(path, intent, key, origin, existing=True)
 
     async def correct(
-        self, path: str, line: int, text: str, *, key: str, origin: ChangeOrigin
+        self, path: str, line: int, text: str, *, key: str, origin: ChangeOrigin, last: int | None = None
     ) -> "CorrectedLines":
         """Replace one line by a text; its list marker or heading stays, and the old line goes into the trash.
+
+        The text `EMPTY_LINES` empties it, and all lines up to `last`.
 
         `path` may lack `.md` or the folder. A retry with the same key returns the first result, whatever the line says
         by then.
         """
-        key = _write_key(key, "correct", path, str(line), text)
+        key = _write_key(key, "correct", path, *(str(each) for each in (line, last) if each), text)
 
         async def find() -> tuple[str, Mapping[str, Any]]:
             meant = await self._memory.resolve_path(path)
-            found = await self._memory.hold(meant, lambda note: note.correction(line, text), existing=True)
+            found = await self._memory.hold(
+                meant, lambda note: note.correction(line, text, last=last), existing=True
+            )
             return meant, {"correct": asdict(found)}
 
         known = await self._load_or_plan(key, find)
@@ -235,6 +241,51 @@ class OnceWriter:
             known.path, known.intent, key, origin, existing=existing, alone="alone" in known.intent
         )
         return CorrectedLines(written, LineCorrection(**known.intent["correct"]) if existing else None)
+
+    async def undo(self, number: int, *, key: str, origin: ChangeOrigin) -> Change:
+        """Take back a change of a note, or make it again if it was an undo; return the change that does this.
+
+        A retry with the same key returns the same, whatever `number` is. What is removed is kept in the trash, and a
+        note of which nothing is left is deleted if the change had created it. Raises UndoRefused.
+        """
+        key = _write_key(key, "undo")
+        known = await self._state.read(lambda db: note_effects.find_effect(db, key))
+        path = (
+            known.path if known else (await self._state.read(partial(find_standing, number=number)))[-1].path
+        )
+        await self._write_once(path, {"undo": number}, key, origin, existing=False)
+        made = await self._state.read(lambda db: changes.find_by_effect(db, key))
+        if made is None:
+            raise NoteUnwritable(f"{path} was changed, but state.db could not be updated yet; try again.")
+        return made
+
+    async def find_undo(self, key: str) -> Change | None:
+        """Return the change that `undo` has made with this key; None if there is none yet."""
+        return await self._state.read(lambda db: changes.find_by_effect(db, _write_key(key, "undo")))
+
+    async def settle_open(self) -> None:
+        """Find out which writes that were interrupted have been done, so that the record says what the notes say.
+
+        Notes that cannot be read are left for later. Raises StateFault.
+        """
+        loop = asyncio.get_running_loop()
+
+        def change(work: Callable[["Connection"], _Result]) -> _Result:
+            return asyncio.run_coroutine_threadsafe(self._state.change(work), loop).result()
+
+        def read(work: Callable[["Connection"], _Result]) -> _Result:
+            return asyncio.run_coroutine_threadsafe(self._state.read(work), loop).result()
+
+        def settle(note: LockedNote) -> None:
+            for each in read(lambda db: note_effects.read_begun(db, note.path)):
+                self._resolve_open_write(note, each, change)
+
+        for path in await self._state.read(note_effects.read_open_paths):
+            async with self._turns.setdefault(path, asyncio.Lock()):
+                try:
+                    await run_to_completion(self._memory.hold(path, settle))
+                except MemoryFault as fault:
+                    log.warning("an interrupted write to %s is still open: %s", path, fault)
 
     async def _load_or_plan(
         self, key: str, plan: Callable[[], Awaitable[tuple[str, Mapping[str, Any]]]]
@@ -289,10 +340,12 @@ class OnceWriter:
                 if alone and not note.is_empty:
                     taken.add(place)
                     return None
-                written = self._begin_write(note, known.intent if known else intent, key, origin, change)
+                written = self._begin_write(
+                    note, known.intent if known else intent, key, origin, change, read
+                )
             else:
                 written = _recover(note, known.intent) or self._begin_write(
-                    note, known.intent, key, origin, change
+                    note, known.intent, key, origin, change, read
                 )
             self._empty_trash_of(known.intent if known else intent)
             try:
@@ -325,14 +378,25 @@ class OnceWriter:
         key: str,
         origin: ChangeOrigin,
         change: "_Attempt[None]",
+        read: "_Attempt[Any]",
     ) -> WriteResult:
         """Store what is about to change, then change it."""
-        wanted, lines = _plan(note, intent)
         at = self._state.at()
+        undoes = 0
+        if number := int(intent.get("undo", 0)):
+            chain = read(partial(find_standing, number=number))
+            undoes = chain[-1].number
+            later = partial(changes.read_later, path=note.path, number=undoes)
+            planned = plan_undo(chain, note.text, later=lambda: read(later))
+            wanted, lines = _plan_reversal(note, number, planned)
+        else:
+            wanted, lines = _plan(note, intent)
 
         def save(db: "Connection") -> None:
+            if number:  # `/forget` may have come between
+                find_standing(db, number)
             note_effects.save_intent(db, key, note.path, wanted, at=at)
-            changes.save_change(db, key, note.path, lines, origin, at=at)
+            changes.save_change(db, key, note.path, lines, origin, at=at, undoes=undoes)
 
         change(save)
         return _apply(note, wanted)
@@ -396,6 +460,19 @@ def _plan(note: LockedNote, intent: Mapping[str, Any]) -> tuple[dict[str, Any], 
     return {**intent, "before": asdict(before)}, lines
 
 
+def _plan_reversal(note: LockedNote, number: int, planned: PlannedUndo) -> tuple[dict[str, Any], LineDiff]:
+    """Return the intent of an undo with the state of the note before it, and the lines that will change."""
+    wanted = planned.lines
+    if wanted.new and note.is_empty:
+        block = "\n".join(wanted.new)
+        append, lines = note.plan_append(block, title="")
+        intent = {"append": {"block": block, "title": "", "at": ""}, "undo": number}
+        return {**intent, "before": asdict(append)}, replace(lines, lead=wanted.lead)
+    before, lines, leaves_nothing = note.plan_replacement(wanted)
+    done = {"undo": number, "replace": asdict(wanted), "deletes": leaves_nothing and planned.may_delete}
+    return {**done, "before": asdict(before)}, lines
+
+
 def _mark_done(db: "Connection", key: str, written: WriteResult) -> None:
     note_effects.mark_done(db, key, asdict(written))
     changes.mark_done(db, key)
@@ -411,6 +488,9 @@ def _apply(note: LockedNote, intent: Mapping[str, Any]) -> WriteResult:
             return note.correct(LineCorrection(**fields))
         case {"insert": {"block": block, "stood": stood}}:
             return note.insert(block, _line_span(stood))
+        case {"replace": fields, "deletes": deletes}:
+            wanted = LinesReplacement(**_with_tuples(fields))
+            return _delete(note, wanted) if deletes else note.replace(wanted)
     raise _outcome_unknown(intent)
 
 
@@ -426,7 +506,22 @@ def _recover(note: LockedNote, intent: Mapping[str, Any]) -> WriteResult | None:
             return note.finish_edit(old, new, BeforeEdit(**before))
         case {"insert": {"block": block}, "before": before}:
             return note.finish_edit("", block, BeforeEdit(**before))
+        case {"replace": fields, "before": before}:
+            return note.finish_replacement(
+                LinesReplacement(**_with_tuples(fields)), BeforeReplacement(**before)
+            )
     raise _outcome_unknown(intent)
+
+
+def _delete(note: LockedNote, wanted: LinesReplacement) -> WriteResult:
+    """Delete a note of which only these lines are left."""
+    if not note.delete_if(lambda text: tuple(split_lines(text)) == wanted.old, keep=True):
+        raise EditRefused(f"{note.path} has changed in the meantime; nothing was removed.")
+    return WriteResult(note.path, 1, 0, 0)
+
+
+def _with_tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
 
 
 def _line_span(stood: Mapping[str, Any] | None) -> LineAnchor | None:

@@ -140,6 +140,9 @@ HELP_ONE = "`{usage}`: {help}"
 HELP_OPTION = "- {option}: {help}"
 NEW = "Started a new conversation. I still have my notes."
 REMEMBERED = "Noted in {place}."
+NOTE_CORRECTED = "Corrected in {place}."
+ALREADY_NOTED = "That's already noted in {place}."
+NOT_REMEMBERED = "I couldn't write that down: {error}"
 FACT_SINCE = "Since {date}; before: {before}"
 FACT_FROM = "From {date}; before: {before}"
 FACT_TOLD = "“{text}” ({date})"
@@ -298,6 +301,42 @@ CORE_TOO_LONG = (
 )
 CORE_SHORTEN = "Please shorten it, or move what I don't always need to know into other notes."
 CORE_NOTICE = "About my notes: {warning}"
+HEALTH_NOTE = "1 note"
+HEALTH_NOTES = "{count:,} notes"
+HEALTH_NOTHING = "Nothing to mend: I looked through {notes}."
+HEALTH_FOUND = (
+    "I looked through {notes} and found {count:,} things that you may want to mend. I changed nothing."
+)
+HEALTH_FOUND_ONE = (
+    "I looked through {notes} and found one thing that you may want to mend. I changed nothing."
+)
+HEALTH_UNREAD = "I ran out of time for {count:,} more."
+HEALTH_TITLES = {
+    "duplicate": "Noted twice",
+    "near_duplicate": "Noted twice in nearly the same words",
+    "superseded": "Changed since",
+    "core_too_long": "MEMORY.md is too long",
+    "not_found": "Notes that no search finds",
+    "broken_link": "Links that lead nowhere",
+    "foreign_text": "Other people's words",
+}
+HEALTH_ADVICE = {
+    "duplicate": "Each command empties the copy; `/memory trash` keeps it.",
+    "near_duplicate": "Please compare them first. Each command empties the first of the two; `/memory trash` keeps it.",
+    "superseded": "Each command notes until when it was true.",
+    "core_too_long": "The command shows what I don't keep in mind. `/correct MEMORY.md:LINE -` empties a line.",
+    "not_found": "Please give each a few words of its own, or delete its file.",
+    "broken_link": "Each command mends the link, or leaves only its text.",
+    "foreign_text": "If it's true, the command makes it your own note. `/correct PATH:LINE -` empties a line.",
+}
+WEB_HEALTH_TOOK_LONG = "Your notes are still being examined. Please load this page again in a minute."
+HEALTH_AS_IN = "Also in {place}: {text}"
+HEALTH_NEWER = "Newer, in {place}: {text}"
+HEALTH_MORE_PLACES = "And in {count:,} more places."
+HEALTH_NO_TARGET = "There is no {target}."
+HEALTH_MOVED = "There is no {target}, but there is {path}."
+HEALTH_SAYS = "From {who}."
+HEALTH_MORE = "- and {count:,} more; `commonplace memory health` shows up to ten of each kind"
 NO_NOTES = "There are no notes yet."
 NO_SUCH_FOLDER = "I found no folder {folder} with notes in it. `/memory list` shows your folders."
 NOTE_ROW = "- `{path}`, {size}"
@@ -308,10 +347,14 @@ FOLDERS_MORE = "and {count} more"
 CORRECT_USAGE = (
     "Usage: `/correct PATH:LINE TEXT`, for example: `/correct 2026-11-21.md:3 The boiler is blue.`"
 )
-CORRECT_ONE_LINE = "I can only correct one line at a time. Usage: `/correct PATH:LINE TEXT`"
+CORRECT_ONE_LINE = (
+    "I can only correct one line at a time. Usage: `/correct PATH:LINE TEXT`, or `/correct PATH:LINE-LINE -` to empty "
+    "several."
+)
 CORRECTED = (
     "Corrected {place}. It said:\n\n> {old}\n\nNow it says:\n\n> {new}\n\n`/memory trash` has the old line."
 )
+EMPTIED = "Emptied {place}. It said:\n\n{old}\n\n`/memory trash` has it."
 CORRECTED_BEFORE = "Corrected {place}. `/memory trash` has the old line."
 TRASH = "Removed, newest first:\n{rows}\n\n`/memory trash restore N` puts one back."
 TRASH_ROW = "- **{number}** {time}, `{note}`: {words}"
@@ -331,6 +374,132 @@ TRASH_SEVERAL = (
     "Number {number} now matches several entries. Please use the longer number that `/memory trash` shows."
 )
 RESTORED_BEFORE = "Number {number} has already been restored."
+
+CHANGES_OWN = "Your latest changes to the notes:"
+CHANGES_ALL = "The latest changes to the notes:"
+CHANGES_OF_NOTE = "The latest changes to `{path}`:"
+CHANGES_OF_NOTE_OWN = "Your latest changes to `{path}`:"
+CHANGES_OF_TODAY = "Today's changes to the notes:"
+CHANGES_OF_TODAY_OWN = "Your changes to the notes today:"
+CHANGES_NONE = "I know of no changes to the notes yet."
+CHANGES_NONE_OWN = "You haven't changed any notes yet."
+CHANGES_NONE_TODAY = "Nothing has changed in the notes today."
+CHANGES_NONE_TODAY_OWN = "You haven't changed any notes today."
+CHANGES_NONE_OF_NOTE = "I know of no changes to {path} in the last {days} days."
+CHANGES_NONE_OF_NOTE_OWN = "I know of no changes by you to {path} in the last {days} days."
+CHANGES_ROW = "- **#{number}** {time}, {who}, `{path}`: {what}"
+CHANGES_HINT = "`/changes #{number}` shows that one in full."
+CHANGES_HINT_UNDO = "`/changes #{number}` shows that one in full, `/undo {number}` takes it back."
+CHANGES_MORE = "`/changes {count}` shows more."
+CHANGES_HERE_ONLY = (
+    "This covers only what was changed through this instance ({name}); others that share this memory keep their "
+    "own record."
+)
+CHANGE_UNKNOWN = "There is no change {number}. `/changes` lists them."
+CHANGE_UNKNOWN_OWN = "There is no change {number} of yours. `/changes` lists your changes."
+CHANGE_HEAD = "Change {number} to `{path}`, line {line}, {time}, by {who}"
+CHANGE_CHAT = " in {chat}"
+CHANGE_MODEL = " (model: {model})"
+CHANGE_MADE_BY = {
+    "tool": "",
+    "agent": ", noted by me because you asked",
+    "command": ", with a command",
+    "flush": ", noted from the conversation",
+    "document": ", a document",
+    "import": "",
+    "cli": "",
+    "http": "",
+    "forget": ", with `/forget`",
+}
+CHANGE_SAYS = "These are the words of: {says}."
+CHANGE_TOUCHES = "It replaced lines of: {people}."
+CHANGE_IS_UNDO = "It took back change {number}."
+CHANGE_IS_REDO = "It did change {number} again."
+CHANGE_WAS_UNDONE = "Change {number} took it back. `/undo {number}` brings it back."
+CHANGE_WAS_REDONE = "Change {number} did it again."
+CHANGE_UNDO_HINT = "`/undo {number}` takes it back."
+CHANGE_FORGOTTEN = "Part of its text was forgotten, so it can't be taken back."
+CHANGE_YOU = "you"
+CHANGE_YOUR = "your"
+CHANGE_WHOSE = "{name}'s"
+CHANGE_HERE = "this chat"
+CHANGE_PRIVATE = "a private chat on {channel}"
+CHANGE_TERMINAL = "the terminal"
+CHANGE_SOMEBODY_ELSE = "somebody else"
+CHANGED_BY = {
+    "import": "an import",
+    "cli": "the command line",
+    "http": "HTTP",
+}
+CHANGED_AT_TERMINAL = "the terminal user"
+CHANGED_BY_SEVERAL = "several people in {chat}"
+CHANGE_ADDED = "added “{new}”"
+CHANGE_REMOVED = "removed “{old}”"
+CHANGE_CHANGED = "“{old}” became “{new}”"
+CHANGE_BLANK = "only blank lines"
+CHANGE_TAKEN_BACK = "{what} (taken back)"
+CHANGE_UNDOES = "took back #{number}: {what}"
+CHANGE_REDOES = "did #{number} again: {what}"
+CHANGE_MORE_LINES = "… and {count} more lines"
+CHANGE_TIME = "{day} at {time}"
+CHANGE_TODAY = "today"
+CHANGE_YESTERDAY = "yesterday"
+CHANGE_ON = "on {date}"
+UNDO_USAGE = "Usage: `/undo`, or `/undo N` with a number from `/changes`"
+UNDO_NOTHING = "There is no change of yours to take back."
+UNDO_NOTHING_OWNER = (
+    "There is no change of yours to take back. `/changes` lists everybody's, and `/undo N` takes one of them "
+    "back."
+)
+UNDONE = "Taken back: change {number} in {place}{whose}."
+REDONE = "Done again: change {number} in {place}{whose}."
+UNDONE_WHOSE = ", made by {who}"
+UNDONE_REMOVED = "I removed:\n\n{removed}"
+UNDONE_PUT_BACK = "I put back:\n\n{put_back}"
+UNDONE_BOTH = "I removed:\n\n{removed}\n\nand put back:\n\n{put_back}"
+UNDO_HOW_TO_REDO = "`/redo` does it again."
+REDO_HOW_TO_UNDO = "`/undo {number}` takes it back again."
+UNDO_TOUCHES = "This also concerns {people}, whose lines these were."
+UNDO_BUTTON = "Take back change {number}"
+REDO_BUTTON = "Do it again"
+REDO_NOTHING = "There is nothing to do again: you haven't taken anything back since your last change."
+UNDO_EDITED_DIFF = "`-` is what it wrote, `+` is what is there now:"
+UNDO_UNDONE_HINT = "`/undo {by}` does it again."
+UNDO_LATER_HINT = "`/undo {by}` takes that one back."
+UNDO_REFUSED_BY_OTHERS = "I can't take that back: somebody else has changed it since."
+WHY_USAGE = "Usage: `/why PATH:LINE`, for example: `/why 2026-11-21.md:3`"
+WHY_BLANK = "Line {line} of {path} is empty."
+WHY_UNKNOWN = (
+    "I have no record of where this line comes from: somebody wrote or edited it by hand, or it is more than {days} "
+    "days old."
+)
+WHY_NOT_YOURS = "This line comes from somebody else, so I can't tell you more about it."
+WHY_MESSAGE = "It comes from {whose} message in {chat}, {time}{colon}"
+WHY_FLUSH_MESSAGE = (
+    "It was noted from the conversation in {chat}, probably because of {whose} message {time}{colon}"
+)
+WHY_MADE_BY = {
+    "tool": "it was written for {who} in {chat}, {time}. The message itself was edited, forgotten or deleted since.",
+    "agent": "it was written for {who} in {chat}, {time}. The message itself was edited, forgotten or deleted since.",
+    "command": "{who} wrote it with a command in {chat}, {time}.",
+    "flush": "it was noted from the conversation in {chat}, {time}.",
+    "document": "it is from a document that {who} filed in {chat}, {time}.",
+    "cli": "it was written on the command line, {time}.",
+    "http": "it was written over HTTP, {time}.",
+    "forget": "it is what `/forget` left there, {time}.",
+}
+WHY_IMPORT = "It came with import {run}, {time}, from the file `{file}`."
+WHY_IMPORT_UNKNOWN = "It came with an import, {time}."
+WHY_PUT_BACK_ONLY = (
+    "{who} put it back {time}, as it had been removed. I have no record of where it comes from."
+)
+WHY_OTHERS_PRIVATE = "I don't quote from other people's private chats."
+WHY_NOT_QUOTED = "I can't quote it in this chat."
+WHY_MODEL = "Written down by {model}."
+WHY_SAYS = "The words are not {whose} own; they are from: {says}."
+WHY_MOVED = "It was first in `{path}`."
+WHY_PUT_BACK = "Change {number} put it back after it had been removed."
+WHY_CHANGE = "`/changes #{number}` shows the change, `/undo {number}` takes it back."
 
 OTHER_TERMINAL = (
     'Another terminal is already in this conversation ("{session}"). Each shows the answers to its own questions. '
@@ -432,6 +601,7 @@ LINK_WHO = (
     "Please give me two accounts of the same person, by channel and id: `/link telegram:123456 discord:9876`. "
     "In the terminal, you are `terminal:owner`."
 )
+LINK_NO_ID = "`{account}` isn't an account. {who}"
 LINK_NOT_HERE = "Others can read this chat. Please send me `/link` in private."
 LINK_ITSELF = (
     "That's the same account twice. Please give me two, for example `/link telegram:123456 discord:9876`."

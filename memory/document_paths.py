@@ -14,6 +14,11 @@ def document_path(name: str) -> str:
     return f"{FOLDER}/{name}.md"
 
 
+def is_document(path: str) -> bool:
+    """Return whether a note is in the folder of filed documents."""
+    return path.startswith(f"{FOLDER}/")
+
+
 def parse_title(path: str) -> str:
     """Return a document's title from its note's path, without the day; "" if there is none."""
     match = _NAME.fullmatch(path)

@@ -76,6 +76,19 @@ def list_notes(folder: Path, *, known: Mapping[str, tuple[int, int, int]] | None
     return _FolderWalk(os.path.realpath(folder), known or {}).listing()
 
 
+def list_files(folder: Path, *, limit: int) -> list[str]:
+    """Return the paths of up to `limit` files in `folder`, notes and others, below no hidden folder; never raises."""
+    found: list[str] = []
+    for above, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        below = os.path.relpath(above, folder)
+        prefix = "" if below == "." else f"{below}/"
+        found += (prefix + name for name in names)
+        if len(found) >= limit:
+            break
+    return found[:limit]
+
+
 class _FolderWalk:
     def __init__(self, root: str, known: Mapping[str, tuple[int, int, int]]) -> None:
         self.root = root

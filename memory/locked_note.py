@@ -12,7 +12,8 @@ from typing import Protocol, TypeVar
 from memory import disk
 from memory.charset import DecodedNote, decode
 from memory.errors import NoteUnwritable
-from memory.line_diff import LineDiff, compare_lines
+from memory.line_diff import LineDiff, compare_lines, split_lines
+from memory.line_reversal import LinesReplacement
 from memory.locks import SharedLock, lock_file
 from memory.note_append import NoteReplaced, append_block
 from memory.note_edits import (
@@ -21,9 +22,11 @@ from memory.note_edits import (
     LineCorrection,
     correct_lines,
     insert_lines,
+    make_anchor,
     make_correction,
     remove_blocks,
     remove_lines,
+    replace_lines,
     replace_passage,
 )
 from memory.note_file import (
@@ -40,10 +43,13 @@ from memory.trash import save_removed
 from memory.write_recovery import (
     BeforeAppend,
     BeforeEdit,
+    BeforeReplacement,
     before_append,
     before_edit,
+    before_replacement,
     find_block,
     is_edit_done,
+    is_replacement_done,
     make_addition,
 )
 from memory.write_result import WriteResult, locate_block
@@ -125,12 +131,12 @@ class LockedNote:
         """Return the state before `edit` with its result, and the lines it changes. Raises what `edit` would."""
         return self._plan_edit(partial(replace_passage, old=old, new=new), removes=not new)
 
-    def correction(self, line: int, text: str) -> LineCorrection:
-        """Return the correction that puts a text in the place of one line.
+    def correction(self, line: int, text: str, *, last: int | None = None) -> LineCorrection:
+        """Return the correction that puts a text in the place of one line, or empties all up to `last`.
 
         Raises `EditRefused`, `NothingToWrite`, `NoteMissing`.
         """
-        return make_correction(decode(self._read_existing()), line, text, path=self.path)
+        return make_correction(decode(self._read_existing()), line, text, path=self.path, last=last)
 
     def plan_correct(self, correction: LineCorrection) -> tuple[BeforeEdit, LineDiff]:
         """Return the same as `plan_edit` for `correct`. Raises what `correct` would."""
@@ -149,6 +155,36 @@ class LockedNote:
         if before.lines and (found := find_block(note.text, before.lines)):
             return locate_block(self.path, note, found[-1], before.lines)
         return WriteResult(self.path, before.line_start, before.line_end, before.offset)
+
+    def plan_replacement(self, wanted: LinesReplacement) -> tuple[BeforeReplacement, LineDiff, bool]:
+        """Return the state before `replace`, the lines that it changes, and whether it leaves nothing at all.
+
+        Raises `EditRefused` if the lines have changed.
+        """
+        self._check_shared_lock()
+        data = self._read_data()
+        note = decode(data)
+        after = replace_lines(note, line=wanted.line, old=wanted.old, new=wanted.new, path=self.path).data
+        # Not by comparing: of equal lines it would be another one.
+        lines = LineDiff(
+            wanted.line,
+            make_anchor(split_lines(note.text), wanted.line).above,
+            wanted.old,
+            wanted.new,
+            wanted.lead,
+        )
+        return before_replacement(data, after, old=wanted.old, new=wanted.new), lines, not after
+
+    def replace(self, wanted: LinesReplacement) -> WriteResult:
+        """Replace whole lines; the old ones are kept in the trash. Raises `EditRefused` if they have changed."""
+        done = self._apply_edit(partial(replace_lines, line=wanted.line, old=wanted.old, new=wanted.new))
+        return WriteResult(done.path, wanted.line, wanted.line + len(wanted.new) - 1, done.offset)
+
+    def finish_replacement(self, wanted: LinesReplacement, before: BeforeReplacement) -> WriteResult | None:
+        """Return where the new lines are if they have replaced the old ones; None if they have not."""
+        if not is_replacement_done(self._read_data(), before, old=wanted.old, new=wanted.new):
+            return None
+        return WriteResult(self.path, wanted.line, wanted.line + len(wanted.new) - 1, 0)
 
     def rename(self, name: str) -> bool:
         """Rename the file within its folder; return False if the name is taken."""
@@ -180,10 +216,10 @@ class LockedNote:
 
         self._cut(cut)
 
-    def delete_if(self, is_meant: Callable[[str], bool]) -> bool:
-        """Delete the file if its text is the one that is meant, without keeping it in the trash; return whether it was.
+    def delete_if(self, is_meant: Callable[[str], bool], *, keep: bool = False) -> bool:
+        """Delete the file if its text is the one that is meant; return whether it was.
 
-        Folders that it leaves empty are deleted too.
+        With `keep`, a copy goes to the trash. Folders that it leaves empty are deleted too.
         Raises `NoteMissing`, `NoteUnwritable`.
         """
         self._check_shared_lock()
@@ -195,6 +231,8 @@ class LockedNote:
             self._check_shared_lock()
             if not is_unchanged(found, self._place.name, folder=folder):
                 return False
+            if keep:
+                save_removed(self._trash, note=self.path, removed=data)
             os.unlink(self._place.name, dir_fd=folder)
             disk.sync_folder(folder)
         self._remove_empty_folders()

@@ -45,11 +45,15 @@ from memory.write_result import WriteResult
 
 if TYPE_CHECKING:
     from memory.embeddings.model_files import DownloadProgress as Fetching
+    from memory.health.report import HealthReport
     from memory.postgres.note_locks import NoteLocks as SharedNoteLocks
     from memory.postgres.server import Server
     from memory.watcher import Watcher
 
 log = logging.getLogger(__name__)
+
+HEALTH_SECONDS = 30.0
+"""How long an examination of the notes may take."""
 
 _Result = TypeVar("_Result")
 
@@ -107,7 +111,8 @@ class Memory:
         else:
             location = IndexFileLocation(private, fingerprint=fingerprint)
         self._notes = Notes(self._folder, private=private, shared=self._locks)
-        self._closed = False
+        self._closed = self._stopping = False
+        self._examining: asyncio.Future[HealthReport] | None = None
         self._jobs = RunningJobs()
         self._embedding = embedding or Embedding()
         self._vectors = EmbeddingBackfill(
@@ -158,7 +163,8 @@ class Memory:
         await self.close()
 
     def stop(self) -> None:
-        """Tell running indexing to stop soon, so that `close` need not wait long."""
+        """Tell running indexing and examinations to stop soon, so that `close` need not wait long."""
+        self._stopping = True
         self._index.stop()
 
     async def close(self) -> None:
@@ -167,6 +173,9 @@ class Memory:
         if self._closed:
             return
         self._closed = True
+        if self._examining:
+            await asyncio.wait([self._examining])
+        await self._search.close()
         await self._vectors.close()
         await self._index.close()
         if self._locks:
@@ -301,6 +310,25 @@ class Memory:
         """Walk the folder; return every note, and every file that cannot be read as one."""
         return await asyncio.to_thread(self._notes.walk)
 
+    async def health(self, *, seconds: float = HEALTH_SECONDS) -> "HealthReport":
+        """Examine the notes for about `seconds` at most, or join an examination that is already running.
+
+        It changes nothing, and asks no model and no provider.
+        """
+        from memory.health.examination import examine_notes
+
+        if self._examining is None or self._examining.done():
+            self._examining = asyncio.ensure_future(
+                examine_notes(
+                    self._notes,
+                    self._search.search_by_words,
+                    today=self._now().date(),
+                    seconds=seconds,
+                    is_stopped=lambda: self._stopping,
+                )
+            )
+        return await asyncio.shield(self._examining)
+
     async def removed(self) -> Sequence[TrashItem]:
         """Return everything in the trash, newest first, each item with the path of its note."""
 
@@ -356,13 +384,18 @@ class Memory:
         return written
 
     async def search(
-        self, query: str, *, limit: int | None = None, within: Collection[str] | None = None
+        self,
+        query: str,
+        *,
+        limit: int | None = None,
+        within: Collection[str] | None = None,
+        vector_seconds: float | None = None,
     ) -> SearchResults:
         """Sync the index, then return the best passages; scan the files if the index is unavailable.
 
-        For `within` see `NoteSearch.search`.
+        For `within` and `vector_seconds` see `NoteSearch.search`.
         """
-        return await self._search.search(query, limit=limit, within=within)
+        return await self._search.search(query, limit=limit, within=within, vector_seconds=vector_seconds)
 
     async def sync(self, *, rebuild: bool = False, whole: bool = False) -> SyncReport:
         """Bring the index up to date; with `rebuild`, create it from scratch while searches go on.

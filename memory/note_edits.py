@@ -4,6 +4,7 @@ import re
 import zlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from memory.charset import DecodedNote, decode, normalize_newlines
 from memory.errors import EditRefused, TextTooLong
@@ -12,6 +13,9 @@ from memory.write_recovery import find_block
 
 PASSAGE_MAX_CHARS = 65_536
 """Maximum characters of a replaced passage, and of its replacement, in one edit."""
+
+EMPTY_LINES = "-"
+"""The text with which a correction empties lines."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
@@ -76,17 +80,26 @@ def replace_passage(note: DecodedNote, *, old: str, new: str, path: str) -> Edit
     return _make_edit(note, start, end, new, path=path)
 
 
-def make_correction(note: DecodedNote, line: int, text: str, *, path: str) -> LineCorrection:
+def make_correction(
+    note: DecodedNote, line: int, text: str, *, path: str, last: int | None = None
+) -> LineCorrection:
     """Return the correction that puts a text in the place of one line, whose list marker or heading stays.
 
-    Raises `EditRefused`.
+    The text `EMPTY_LINES` empties the line, or all lines up to `last`; empty lines stay, so that the lines below keep
+    their numbers. Raises `EditRefused`.
     """
     lines = note.text.removesuffix("\n").split("\n") if note.text else []
-    if not 1 <= line <= len(lines):
-        raise EditRefused(f"{path} has {len(lines)} line{'s'[: len(lines) != 1]}; there is no line {line}.")
-    old = lines[line - 1]
+    last = last or line
+    if not 1 <= line <= last <= len(lines):
+        missing = line if line > len(lines) else last
+        raise EditRefused(
+            f"{path} has {len(lines)} line{'s'[: len(lines) != 1]}; there is no line {missing}."
+        )
+    old = "\n".join(lines[line - 1 : last])
     if not old.strip():
         raise EditRefused(f"Line {line} of {path} is empty, so there is nothing to correct.")
+    if text.strip() == EMPTY_LINES:
+        return LineCorrection(line, old, "\n" * (last - line))
     new = correct_line(old, text)
     if new == old:
         raise EditRefused(f"Line {line} of {path} already says that.")
@@ -109,12 +122,32 @@ def correct_lines(note: DecodedNote, *, correction: LineCorrection, path: str) -
 def insert_lines(note: DecodedNote, *, block: str, anchor: LineAnchor | None, path: str) -> Edit:
     """Put lines back below the line that was above them, or else at the end. Raises `EditRefused`."""
     raw, _ = _ensure_last_newline(note)
-    line = _find_anchor(note.text, anchor) if anchor else None
+    line = find_anchor(note.text, anchor) if anchor else None
     if line is None:
         lead = format_lead_in(normalize_newlines(raw), block, title="")
         return _make_edit(note, len(raw), len(raw), f"{lead}{block}\n", path=path, lead=lead.count("\n"))
     start = _line_offset(raw, line)
     return _make_edit(note, start, start, f"{block}\n", path=path)
+
+
+def replace_lines(note: DecodedNote, *, line: int, old: Sequence[str], new: Sequence[str], path: str) -> Edit:
+    """Replace whole lines; what both have in common keeps its bytes. Raises `EditRefused` if they have changed."""
+    raw, shown = _ensure_last_newline(note)
+    start = _line_offset(raw, line)
+    after = _line_offset(raw, line + len(old))
+    before, becomes = normalize_newlines(shown[start:after]), "".join(f"{each}\n" for each in new)
+    if before != "".join(f"{each}\n" for each in old):
+        raise EditRefused(f"Line {line} of {path} has changed in the meantime; nothing was replaced.")
+    same = _count_same(before, becomes)
+    tail = _count_same(before[same:][::-1], becomes[same:][::-1])
+    place = shown[start:after]
+    return _make_edit(
+        note,
+        start + _raw_offset(place, same),
+        start + _raw_offset(place, len(before) - tail),
+        becomes[same : len(becomes) - tail],
+        path=path,
+    )
 
 
 def find_replacement(
@@ -141,7 +174,7 @@ def find_replacement(
 
 def find_restored(text: str, *, anchor: LineAnchor, block: str) -> int | None:
     """Return the line at which a removed block was put back; None if it was not."""
-    line = _find_anchor(text, anchor)
+    line = find_anchor(text, anchor)
     lines = text.split("\n")
     here = "\n".join(lines[line - 1 : line + block.count("\n")]) if line else None
     return line if here == block else None
@@ -157,7 +190,7 @@ def make_anchor(lines: Sequence[str], line: int) -> LineAnchor:
     return LineAnchor(line, _checksum_lines_above(lines, line) if line > 1 else "top")
 
 
-def _find_anchor(text: str, anchor: LineAnchor) -> int | None:
+def find_anchor(text: str, anchor: LineAnchor) -> int | None:
     """Return the number of the line before which the anchored lines belong; None if unknown."""
     lines = text.removesuffix("\n").split("\n") if text else []
     if anchor.above == "top":
@@ -214,6 +247,11 @@ def _make_edit(note: DecodedNote, start: int, end: int, new: str, *, path: str, 
 def _read_checksum(data: bytes, line: int, changed: str) -> LinesChecksum:
     count = normalize_newlines(changed).removesuffix("\n").count("\n") + 1
     return new_lines("\n".join(decode(data).text.split("\n")[line - 1 : line - 1 + count]))
+
+
+def _count_same(one: str, other: str) -> int:
+    """Return the length of the common prefix."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _ensure_last_newline(note: DecodedNote) -> tuple[str, str]:

@@ -21,6 +21,7 @@ from memory.settings import SearchSettings
 from memory.synced_index import SyncedIndex
 from memory.tokenizer import Term, is_lookup
 
+_LATE_NOTICE = "Searched by words alone: the query's vector was not there in time."
 _QUICK_QUERY = 300
 """Queries up to this many characters are parsed on the event loop, longer ones in a thread."""
 
@@ -66,6 +67,7 @@ class NoteSearch:
         self._settings = settings
         self._now = now
         self._scan = scan
+        self._late: set[asyncio.Task[tuple[VectorQuery | None, str]]] = set()
 
     def set_settings(self, settings: SearchSettings) -> None:
         """Use these settings for all searches that start from now on."""
@@ -73,19 +75,27 @@ class NoteSearch:
         self._vectors.set_search_settings(settings)
 
     async def search(
-        self, query: str, *, limit: int | None = None, within: Collection[str] | None = None
+        self,
+        query: str,
+        *,
+        limit: int | None = None,
+        within: Collection[str] | None = None,
+        vector_seconds: float | None = None,
     ) -> SearchResults:
         """Sync the index, then return the best passages; `limit` is `final_top_k` by default.
 
-        `within` holds the names of the top-level folders to search, as if there were no other notes; None
-        searches all notes, an empty collection none.
+        `vector_seconds`: how long to wait for the query's vector, after which words alone decide; 0 asks for none,
+        None waits as long as the provider's own limit. `within` holds the names of the top-level folders to search,
+        as if there were no other notes; None searches all notes, an empty collection none.
         """
         if not query.strip() or (within is not None and not within):
             return SearchResults(query, ())
         settings = self._settings
         most = limit or settings.final_top_k
         asked = await self._parse_query(query)
-        vector_query, notice = await self._embed_query(asked.text, limit=max(settings.vector_top_k, most))
+        vector_query, notice = await self._embed_query(
+            asked.text, limit=max(settings.vector_top_k, most), seconds=vector_seconds
+        )
         source: Source = "fts"
         try:
             candidates = await self._index.ask(
@@ -107,6 +117,14 @@ class NoteSearch:
         hits = await self._rank(asked, candidates, settings, limit=most, source=source)
         return SearchResults(query, tuple(hits), notice, tuple(asked.terms))
 
+    async def search_by_words(self, query: str, *, limit: int) -> list[SearchHit]:
+        """Return the best passages by their words alone. Raises `IndexUnavailable`, `IndexCorrupted`."""
+        asked = await self._parse_query(query)
+        candidates = await self._index.ask(
+            lambda index: index.candidates(asked.terms, limit=limit, days=asked.days, today=asked.today)
+        )
+        return await self._rank(asked, candidates, self._settings, limit=limit, source="fts")
+
     async def _parse_query(self, query: str) -> _ParsedQuery:
         text, today = truncate_query(query), self._now().date()
         # Parsing a long query, such as one full of month names, takes a tenth of a second.
@@ -116,12 +134,34 @@ class NoteSearch:
         )
         return _ParsedQuery(text, terms, times, today)
 
-    async def _embed_query(self, query: str, *, limit: int) -> tuple[VectorQuery | None, str]:
+    async def _embed_query(
+        self, query: str, *, limit: int, seconds: float | None
+    ) -> tuple[VectorQuery | None, str]:
         """Return the query's vector, or None and a notice if vectors were expected."""
-        if not self._vectors.enabled:
+        if not self._vectors.enabled or seconds == 0:
             return None, ""
-        await self._index.choose_backend()
-        return await self._vectors.make_query(query, limit=limit)
+        if seconds is None:
+            await self._index.choose_backend()
+            return await self._vectors.make_query(query, limit=limit)
+        embedding = asyncio.create_task(self._embed_query(query, limit=limit, seconds=None))
+        # A late one goes on: its vector is cached, and a model that is being loaded serves the next query.
+        self._late.add(embedding)
+        embedding.add_done_callback(self._forget_late)
+        done, _ = await asyncio.wait([embedding], timeout=seconds)
+        return embedding.result() if done else (None, _LATE_NOTICE)
+
+    def _forget_late(self, embedding: "asyncio.Task[tuple[VectorQuery | None, str]]") -> None:
+        self._late.discard(embedding)
+        if not embedding.cancelled():
+            embedding.exception()  # mark as retrieved: a search that did not wait gets none
+
+    async def close(self) -> None:
+        """Cancel the requests for vectors that nobody waits for any more."""
+        late = [*self._late]
+        for each in late:
+            each.cancel()
+        if late:
+            await asyncio.wait(late)
 
     async def _rank(
         self,

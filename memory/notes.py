@@ -10,7 +10,7 @@ from memory import disk
 from memory.charset import decode, decode_lines, read_raw_lines
 from memory.errors import MemoryFault, NoteMissing, NoteUnreadable, NoteUnwritable
 from memory.formatting import format_block
-from memory.listing import Listing, NoteStat, list_notes
+from memory.listing import Listing, NoteStat, list_files, list_notes
 from memory.locked_note import LockedNote
 from memory.locks import LOCK_SECONDS, SharedLock, SharedLocks, lock_note
 from memory.note_edits import normalize_passages
@@ -66,6 +66,10 @@ class Notes:
     def walk(self, *, known: Mapping[str, tuple[int, int, int]] | None = None) -> Listing:
         """Return every note, and every file that looks like a note but cannot be read as one; see `list_notes`."""
         return list_notes(self._folder, known=known)
+
+    def files(self, *, limit: int) -> list[str]:
+        """Return the paths of up to `limit` files in the folder, whether they are notes or not."""
+        return list_files(self._folder, limit=limit)
 
     def load(self, path: str) -> LoadedNote:
         """Read a whole note for indexing. Raises `NoteMissing`, `NoteUnreadable` (also if it is over 16 MiB)."""

@@ -1,5 +1,6 @@
 """Search results, and the ranking that makes them from an index's candidates. Pure functions."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -30,6 +31,13 @@ A much worse neighbour would only make the answer longer.
 """
 
 
+ASSUMED_SIMILARITY = 0.3
+"""Cosine similarity that counts as evidence if no vectors were compared.
+
+It is the mean, over real conversations, of passages with much of a question's words.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class SearchHit:
     """One passage, or several merged ones, that answers the query."""
@@ -55,6 +63,18 @@ class SearchHit:
     """`path:line` of the passage that tells the same fact later, with another value; None if none is known."""
     says: tuple[str, ...] = ()
     """Whose words it is, if not its writer's: documents, authors of forwarded messages (memory/attribution.py)."""
+    coverage: float = 0.0
+    """0 to 1: share of the query's words, by weight, that it has, with its headings and neighbours."""
+
+    @property
+    def evidence(self) -> float:
+        """0 to 1: how much speaks for it by words and by meaning, whatever else was found.
+
+        `score` orders the hits of one search; this tells whether even the best of them is about the query.
+        """
+        angle = (1 - self.by_meaning) * math.pi / 2 if self.by_meaning is not None else None
+        cosine = ASSUMED_SIMILARITY if angle is None else math.cos(angle)
+        return round(1 - (1 - self.coverage) * (1 - cosine), 6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +157,7 @@ def _make_hit(
         by_meaning=None if best.meaning is None else round(best.meaning, 6),
         superseded_by=f"{later[0]}:{later[1]}" if later else None,
         says=says_of(group[0].path, text),  # a mark may be cut off the snippet
+        coverage=max(one.coverage for one in group),
     )
 
 

@@ -36,6 +36,18 @@ class BeforeEdit:
     offset: int
 
 
+@dataclass(frozen=True, slots=True)
+class BeforeReplacement:
+    """A note's state before whole lines are replaced, from which a retry can see whether that was done."""
+
+    digest: str
+    """SHA-256 of its bytes, in hexadecimal; `after` is that of the result."""
+    after: str
+    old_count: int
+    """How often exactly the old lines occur; `new_count`: the same of the new ones."""
+    new_count: int
+
+
 def before_append(data: bytes, block: str) -> BeforeAppend:
     """Return the state of a note before a block is appended."""
     note = decode(data)
@@ -151,6 +163,30 @@ def is_edit_done(data: bytes, old: str, new: str, before: BeforeEdit) -> bool:
     if new and before.lines and len(find_block(text, before.lines)) > before.count:
         return True
     return old not in text and new in text
+
+
+def before_replacement(
+    data: bytes, after: bytes, *, old: Sequence[str], new: Sequence[str]
+) -> BeforeReplacement:
+    """Return the state of a note before whole lines are replaced, with `after` as the result."""
+    text = decode(data).text
+    return BeforeReplacement(_digest(data), _digest(after), _count_lines(text, old), _count_lines(text, new))
+
+
+def is_replacement_done(
+    data: bytes, before: BeforeReplacement, *, old: Sequence[str], new: Sequence[str]
+) -> bool:
+    """Return whether whole lines were replaced, from the bytes if nobody changed the note since, else by counting."""
+    if (now := _digest(data)) in {before.digest, before.after}:
+        return now == before.after
+    text = decode(data).text
+    if any(new):
+        return _count_lines(text, new) > before.new_count
+    return _count_lines(text, old) < before.old_count
+
+
+def _count_lines(text: str, lines: Sequence[str]) -> int:
+    return len(find_block(text, "\n".join(lines))) if any(lines) else 0
 
 
 def _has_newline(raw: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from bot import phrases
-from bot.conversations.conversation import RECALLED, RETRACTION, SUMMARIZED, parse_entries
+from bot.conversations.conversation import PASSAGES, RECALLED, RETRACTION, SUMMARIZED, parse_entries
 from bot.imports.formats import show_name
 from bot.messages import OWNER_AT_TERMINAL
 from bot.models.protocol import AssistantMessage, ToolResult, UserMessage
@@ -21,7 +21,7 @@ ENTRIES_AT_ONCE = 200
 MAX_LINE_CHARS = 200
 """Characters of a tool call's arguments, and of its result; JSON has all of them."""
 PERSON = "Person"
-KNOWN = {"user", "assistant", "result", RETRACTION, SUMMARIZED, RECALLED}
+KNOWN = {"user", "assistant", "result", RETRACTION, SUMMARIZED, RECALLED, PASSAGES}
 
 
 async def list_conversations(state: State, chat: str = "") -> tuple[ConversationRow, ...]:
@@ -96,7 +96,7 @@ def _format_entry(entry: TimedRow, *, assistant: str, zone: ZoneInfo) -> Iterato
     fields = _parse_fields(row.payload)
     if row.kind == RETRACTION:
         yield f"*{when}: the answer above was withdrawn and given again.*"
-    elif row.kind == RECALLED:
+    elif row.kind in (RECALLED, PASSAGES):
         yield f"*{when}: {assistant} looked at its notes.*"
     elif row.kind == SUMMARIZED:
         yield f"*{when}: the conversation so far was summarised:*"

@@ -114,6 +114,10 @@ async def _import_conversations(
             )
         is_kept = await _end(state, run, format_=" ".join(sorted(report.formats)), dry=options.dry_run)
         at_terminal = await is_at_terminal(settings, state, person)
+    if only and only not in report.formats and report.skipped:
+        raise ImportFault(
+            f"{path} contains no conversations from {show_name(only)}; without --from, whatever it contains is imported"
+        )
     number = run.run if is_kept else None
     if options.json:
         _print_json(_conversations_json(report, person, number, settings))
@@ -357,7 +361,8 @@ async def _begin(
 ) -> ImportRun:
     name = format_ or options.format
     if options.dry_run or state is None:
-        return ImportRun(0, chat, name, str(path), "running", "", "")
+        number = await state.read(imports.next_run) if state else 1
+        return ImportRun(number, chat, name, str(path), "running", "", "")
     at = state.at()
     return await state.change(
         lambda db: imports.begin_run(db, chat=chat, format=name, source=str(path), at=at)

@@ -257,6 +257,7 @@ def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
         return parser
 
     action("status", "Show the memory's status, and check that the embedding provider answers")
+    action("health", "Show what to mend in the notes: duplicates, broken links and the like; changes nothing")
     search = action("search", "Search the notes and what was said in chats")
     search.add_argument("query", metavar="QUERY", nargs="*", type=_decode_argument, help="what to look for")
     search.add_argument("--limit", metavar="N", type=_parse_count, help="maximum number of passages")

@@ -45,7 +45,11 @@ NOTHING_FOUND = "Nothing found."
 async def run_memory_action(options: argparse.Namespace, settings: Settings) -> int:
     """Run the action, print the result, and return 0. Raises MemoryFault, CommandFailed and WrongUsage."""
     logging.getLogger().addHandler(logging.NullHandler())  # on failure, standard error gets a single line
-    embedding = Embedding() if options.action in {"get", "write"} else open_embedding_from_settings(settings)
+    embedding = (
+        Embedding()
+        if options.action in {"get", "write", "health"}
+        else open_embedding_from_settings(settings)
+    )
     many_searches = options.action == "search" and options.batch is not None
     async with AsyncExitStack() as stack:
         if server := index_server(settings):
@@ -64,6 +68,8 @@ async def run_memory_action(options: argparse.Namespace, settings: Settings) -> 
         match options.action:
             case "status":
                 await _status(memory, options, embedding, now=settings.now())
+            case "health":
+                await _examine(memory, options)
             case "search":
                 search = _search if options.source == "notes" else _search_all
                 await search(memory, options, embedding, settings)
@@ -93,6 +99,36 @@ async def _status(
     for line in status_lines(status, now=now):
         _print(line)
     _print_problems(status.problems)
+
+
+async def _examine(memory: Memory, options: argparse.Namespace) -> None:
+    from bot.memory_health import describe_health, encode_health, examine_memory, summarize_health
+    from memory.health.report import MAX_FINDINGS
+
+    gc.enable()  # this is no small job
+    report = await examine_memory(memory)
+    if options.json:
+        _print_json(encode_health(report))
+        return
+    place, dim, plain = _choose_colours()
+    for group in describe_health(report, most=MAX_FINDINGS):
+        _print(group.title)
+        sys.stdout.write(f"{dim}{strip_controls(group.advice.replace('`', ''))}{plain}\n\n")
+        for finding in group.findings:
+            for where, text in finding.places:
+                sys.stdout.write(
+                    f"  {place}{strip_controls(where)}{plain}  {strip_controls(text)}".rstrip() + "\n"
+                )
+            if finding.why:
+                sys.stdout.write(f"    {dim}{strip_controls(finding.why)}{plain}\n")
+            for command in finding.commands:
+                _print(f"    {command}")
+        if group.left_out:
+            _print(f"  and {group.left_out:,} more")
+        _print("")
+    _print(summarize_health(report))
+    if report.findings:
+        _print("Send the commands to your assistant, for example in: commonplace chat")
 
 
 async def _search(

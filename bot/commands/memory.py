@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 MemoryAction = Callable[[CommandCall, Services, str], Awaitable[str]]
 """An action of `/memory`; it gets the text after its name."""
 
+MAX_FINDINGS = 4
+"""Findings of each kind that `/memory health` shows."""
+
 _CORE = re.compile(r"core\s*[:：]\s*", re.IGNORECASE)
 """The prefix of text for MEMORY.md."""
 
@@ -127,6 +130,14 @@ async def _status(call: CommandCall, services: Services, what: str) -> str:
     warning = await core_warning(services.memory)
     lines = [text, *describe_indexing(status, services), *filter(None, [warning])]
     return "\n".join(lines) + _format_problems(status.problems)
+
+
+async def _examine(call: CommandCall, services: Services, what: str) -> str:
+    """Show what there is to mend in the notes; change nothing."""
+    del call, what
+    from bot.memory_health import examine_memory, format_health
+
+    return format_health(await examine_memory(services.memory), most=MAX_FINDINGS)
 
 
 async def _search(call: CommandCall, services: Services, what: str) -> str:
@@ -315,6 +326,7 @@ MEMORY_ACTIONS: Mapping[str, MemoryAction] = {
     "get": show_note,
     "list": list_notes,
     "trash": manage_trash,
+    "health": _examine,
     "rebuild": _rebuild,
     "cache": manage_cache,
     "on": _turn_on,

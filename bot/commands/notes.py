@@ -12,6 +12,7 @@ from bot.commands.command import CommandCall
 from bot.note_refs import format_note_ref, parse_note_ref
 from bot.services import Services
 from bot.visible_names import escape_path, unescape_path
+from memory.note_edits import EMPTY_LINES
 from memory.quantities import format_size
 
 if TYPE_CHECKING:
@@ -92,17 +93,26 @@ def _format_row(note: "NoteStat", now: datetime) -> str:
 
 
 async def correct_line(call: CommandCall, services: Services) -> str:
-    """Replace one line of a note and quote the old one, which goes to the trash."""
+    """Replace one line of a note, or empty some, and quote the old ones, which go to the trash."""
     wanted = _CORRECTION.fullmatch(f"{call.options['place']} {call.options['text']}")
     if wanted is None:
         return phrases.CORRECT_USAGE
-    line = int(wanted["line"])
-    if wanted["last"] and int(wanted["last"]) != line:
+    line, last = int(wanted["line"]), int(wanted["last"] or wanted["line"])
+    empties = wanted["text"].strip() == EMPTY_LINES
+    if last < line or (last > line and not empties):
         return phrases.CORRECT_ONE_LINE
     done = await services.note_writer.correct(
-        unescape_path(wanted["path"]), line, wanted["text"], key=call.key, origin=call.origin
+        unescape_path(wanted["path"]),
+        line,
+        wanted["text"],
+        key=call.key,
+        origin=call.origin,
+        last=last if last > line else None,
     )
     place = format_note_ref(done.written.path, done.written.line_start, done.written.line_end)
     if done.correction is None:
         return phrases.CORRECTED_BEFORE.format(place=place)
+    if empties:
+        old = "\n".join(f"> {each}".rstrip() for each in done.correction.old.split("\n"))
+        return phrases.EMPTIED.format(place=format_note_ref(done.written.path, line, last), old=old)
     return phrases.CORRECTED.format(place=place, old=done.correction.old, new=done.correction.new)

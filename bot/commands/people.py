@@ -108,11 +108,15 @@ async def link_accounts(call: CommandCall, services: Services) -> str:
         return phrases.LINK_NOT_HERE
     if "user" not in call.options:
         return await linking.list_links(services)
-    person, other = (parse_person(call.options.get(name, "")) for name in ("user", "other"))
-    if person is None or other is None:
+    if "other" not in call.options:
         return phrases.LINK_WHO
+    people = []
+    for name in ("user", "other"):
+        if (found := parse_person(call.options[name])) is None:
+            return phrases.LINK_NO_ID.format(account=call.options[name], who=phrases.LINK_WHO)
+        people.append(found)
     act = linking.unlink if "action" in call.options else linking.link
-    return await act(services, person, other, by=call.message.sender, key=call.key)
+    return await act(services, *people, by=call.message.sender, key=call.key)
 
 
 def parse_person(text: str) -> PersonId | None:

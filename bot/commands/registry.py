@@ -1,6 +1,7 @@
 """The table of all slash commands, behind `/help`, the channels' menus and docs/commands.md."""
 
 from bot.commands.admin import make_backup, show_config
+from bot.commands.changes import redo_change, show_changes, undo_change
 from bot.commands.command import Command, Option
 from bot.commands.conversations import compact_conversation, flush_notes, start_new_conversation
 from bot.commands.forget import forget
@@ -10,6 +11,7 @@ from bot.commands.models import choose_model, retry_last, show_models, show_usag
 from bot.commands.notes import correct_line
 from bot.commands.people import allow, deny, link_accounts, pair, welcome
 from bot.commands.reminders import manage_reminders, remind, schedule
+from bot.commands.why import explain_line
 
 COMMANDS: tuple[Command, ...] = (
     Command(
@@ -44,6 +46,47 @@ COMMANDS: tuple[Command, ...] = (
         recall,
         (Option("query", "What to look for."),),
         uses_memory=True,
+    ),
+    Command(
+        "changes",
+        "List your latest changes to the notes, or show one in full",
+        show_changes,
+        (
+            Option(
+                "what",
+                "How many to list, today, a note such as 2026-11-21.md, or #12 for one change in full.",
+                required=False,
+                shown="N|today|PATH|#N",
+            ),
+        ),
+        example="/changes today",
+        uses_memory=True,
+        only_tells=True,
+    ),
+    Command(
+        "undo",
+        "Take back your latest change to the notes, or the one with this number",
+        undo_change,
+        (
+            Option(
+                "number",
+                "A change's number in /changes; your latest one if left out.",
+                required=False,
+                type="word",
+                shown="N",
+            ),
+        ),
+        uses_memory=True,
+    ),
+    Command("redo", "Do the change again that you took back last", redo_change, uses_memory=True),
+    Command(
+        "why",
+        "Show which message led to a line of a note",
+        explain_line,
+        (Option("place", "The note and the line, such as 2026-11-21.md:3.", shown="PATH:LINE"),),
+        example="/why 2026-11-21.md:3",
+        uses_memory=True,
+        only_tells=True,
     ),
     Command(
         "model",
@@ -131,7 +174,7 @@ COMMANDS: tuple[Command, ...] = (
             Option(
                 "place", "The note and the line, such as 2026-11-21.md:3.", type="word", shown="PATH:LINE"
             ),
-            Option("text", "The new text of the line; its list marker or heading stays."),
+            Option("text", "The new text; its list marker or heading stays. A lone - empties the line."),
         ),
         example="/correct 2026-11-21.md:3 The boiler is blue.",
         owner_only=True,

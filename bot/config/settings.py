@@ -415,11 +415,25 @@ class ConversationSearchSettings(Section):
     """How many days back conversations are found; 0 for all. Older ones are not deleted."""
 
 
+class RecallSettings(Section):
+    """Before a model answers, your notes are searched with the message; what fits goes along. See docs/memory.md."""
+
+    automatic: bool = True
+    """Whether to do that. The model can search by itself either way."""
+    max_chars: int = Field(default=1500, ge=300, le=100_000)
+    """Maximum length of what goes along, in characters."""
+    min_score: float = Field(default=0.65, ge=0, le=1)
+    """How much has to speak for a passage, from 0 to 1: higher for fewer and surer ones."""
+    remote_embedding: bool = False
+    """Whether a remote embedding provider may get each message for that; a model on this machine always does."""
+
+
 class MemorySection(NotesSettings):
     """Your notes."""
 
     flush: FlushSettings = section_field()
     conversations: ConversationSearchSettings = section_field()
+    recall: RecallSettings = section_field()
 
 
 @dataclass(frozen=True, slots=True)

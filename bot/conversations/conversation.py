@@ -8,6 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bot.conversations.message_rows import decode_message, dump_json, encode_message
+from bot.conversations.passages import (
+    RecalledPassage,
+    decode_passages,
+    encode_passages,
+    format_block,
+    mark_passage,
+)
 from bot.foreign_text import AuthorFinder, TurnReading, find_foreign
 from bot.log.tracebacks import error_location
 from bot.messages import ChatId, PersonId
@@ -30,6 +37,8 @@ RETRACTION = "retry"
 """Kind of an entry that retracts the answer before it."""
 RECALLED = "recalled"
 """Kind of an entry with what the notes said at the start."""
+PASSAGES = "passages"
+"""Kind of an entry with passages of the notes that were found for the messages before it."""
 SUMMARIZED = "summary"
 """Kind of an entry that summarizes everything up to a seq."""
 SUMMARY_TEMPLATE = """\
@@ -79,6 +88,8 @@ class Conversation:
         self._entries: list[Entry] = []
         self._call_ids: set[str] = set()
         self._retracting = False
+        self._passages: tuple[int, tuple[RecalledPassage, ...]] = 0, ()
+        """Seq of the message that they were found for, and the latest passages."""
 
     @property
     def id(self) -> int | None:
@@ -100,6 +111,7 @@ class Conversation:
         if self._version != known:
             self._last_seq, self._entries, self._call_ids = 0, [], set()
             self.summary = self.recalled = ""
+            self._passages = 0, ()
         self._take(rows)
 
     @property
@@ -111,6 +123,28 @@ class Conversation:
     def call_ids(self) -> frozenset[str]:
         """Ids of all tool calls so far, including summarized ones."""
         return frozenset(self._call_ids)
+
+    @property
+    def is_retracting(self) -> bool:
+        """Whether the latest answer is to be given again; stored with the next append."""
+        return self._retracting
+
+    @property
+    def question(self) -> tuple[UserMessage, ...]:
+        """The latest messages of people in a row, if no final answer follows them."""
+        said: list[UserMessage] = []
+        for each in reversed(self.entries):
+            if isinstance(each.message, UserMessage):
+                said.insert(0, each.message)
+            elif said or _is_final(each.message):
+                break
+        return tuple(said)
+
+    @property
+    def passages(self) -> tuple[RecalledPassage, ...]:
+        """What was found in the notes for the turn that is running; empty as soon as it has ended."""
+        place, passages = self._passages
+        return passages if self._shows_passages(place) else ()
 
     @property
     def last_speaker(self) -> str:
@@ -158,9 +192,14 @@ class Conversation:
         self._retracting = any(isinstance(each.message, UserMessage) for each in self._entries)
         return self._retracting
 
-    def messages(self) -> tuple[Message, ...]:
-        """Return the history for a model: each tool call is directly followed by its one result."""
+    def messages(self, *, with_passages: bool = False) -> tuple[Message, ...]:
+        """Return the history for a model: each tool call is directly followed by its one result.
+
+        `with_passages`: what was found in the notes for the running turn goes along with its messages.
+        """
         said = _without_answer(self._entries) if self._retracting else self._entries
+        if with_passages and (block := format_block(self.passages)):
+            said = [_with_block(each, block) if each.seq == self._passages[0] else each for each in said]
         shown = repair_tool_calls(each.message for each in said)
         if not self.summary:
             return shown
@@ -196,11 +235,16 @@ class Conversation:
     def reading(self, *, before: int | None = None) -> TurnReading:
         """Return what a model has read of the conversation, up to the entry `before` (a seq), which is left out."""
         messages = (each.message for each in self.entries if before is None or each.seq < before)
-        return TurnReading(tuple(messages), self.summary, self.recalled)
+        beside = "\n".join([self.recalled, *map(mark_passage, self.passages)])
+        return TurnReading(tuple(messages), self.summary, beside)
 
     async def save_recalled(self, recalled: str) -> None:
         """Store what the notes say at the start of the conversation."""
         await self._add([(RECALLED, dump_json({"text": recalled}))])
+
+    async def save_passages(self, passages: Sequence[RecalledPassage]) -> None:
+        """Store what was found in the notes for the latest messages; it is shown until they are answered."""
+        await self._add([(PASSAGES, dump_json(encode_passages(passages)))])
 
     async def compact(
         self,
@@ -236,6 +280,14 @@ class Conversation:
             except StateFault as fault:
                 log.error("could not store an interrupted turn: %s", fault)
 
+    def _shows_passages(self, place: int) -> bool:
+        """Return whether the turn that begins with the message at `place` is running."""
+        entries = self.entries
+        at = next((at for at, each in enumerate(entries) if each.seq == place), None)
+        if at is None or any(_is_final(each.message) for each in entries[at:]):
+            return False
+        return not isinstance(entries[at + 1].message, UserMessage) if at + 1 < len(entries) else True
+
     def _retraction(self) -> list[tuple[str, str]]:
         return [(RETRACTION, "{}")] if self._retracting else []
 
@@ -248,6 +300,11 @@ class Conversation:
         rows = await self._state.append(self.id, str(self.chat), entries, after=self._last_seq, also=also)
         self._take(rows)
 
+    def _last_said(self) -> int:
+        """Return the seq of the latest message of a person; 0 if there is none."""
+        said = (each.seq for each in reversed(self._entries) if isinstance(each.message, UserMessage))
+        return next(said, 0)
+
     def _take(self, rows: Sequence[Row]) -> None:
         for row in rows:
             if row.conversation != self.id:
@@ -257,6 +314,8 @@ class Conversation:
                 self._entries = _without_answer(self._entries)
             elif row.kind == RECALLED:
                 self.recalled = _parse_fields(row).get("text", "")
+            elif row.kind == PASSAGES:
+                self._passages = self._last_said(), decode_passages(_parse_fields(row))
             elif row.kind == SUMMARIZED:
                 fields = _parse_fields(row)
                 self.summary = fields.get("text", "")
@@ -281,7 +340,7 @@ def parse_entries(rows: Iterable[Row]) -> tuple[Entry, ...]:
     for row in rows:
         if row.kind == RETRACTION:
             entries = _without_answer(entries)
-        elif row.kind not in (RECALLED, SUMMARIZED) and (message := _decode(row)) is not None:
+        elif row.kind not in (RECALLED, PASSAGES, SUMMARIZED) and (message := _decode(row)) is not None:
             entries.append(Entry(row.seq, message))
     return tuple(entries)
 
@@ -296,6 +355,15 @@ def _without_answer(entries: Sequence[Entry]) -> list[Entry]:
 
 def _has_answer(message: Message) -> bool:
     return isinstance(message, AssistantMessage) and bool(message.text.strip())
+
+
+def _is_final(message: Message) -> bool:
+    return isinstance(message, AssistantMessage) and not message.calls
+
+
+def _with_block(entry: Entry, block: str) -> Entry:
+    assert isinstance(entry.message, UserMessage)
+    return replace(entry, message=replace(entry.message, recalled=block))
 
 
 def _calls_tools(message: Message) -> bool:

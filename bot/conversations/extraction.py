@@ -95,10 +95,7 @@ class Extractor:
 
     def has_model(self, prefer: str) -> bool:
         """Return whether there is a language model to ask."""
-        plan = self._model.plan
-        asked = [plan.candidates[prefer]] if prefer in plan.candidates else []
-        asked = [*asked, *plan.chain] if plan.fallback else [*asked, *plan.chain][:1]
-        return not all(each.last_resort for each in asked)
+        return self._model.plan.has_language_model(prefer)
 
     async def extract(self, row: Flush) -> tuple[tuple[Message, ...], ParsedAnswer | None, str]:
         """Return the messages, a model's answer about them, and an error if there is no answer."""

@@ -201,10 +201,11 @@ def _read_parts(
             for found, conversation, problem in _read_conversations(file, progress):
                 if only and found.name != only:
                     report.skip(conversation.title or conversation.id, f"it is not from {show_name(only)}")
-                elif problem or not conversation.messages:
+                    continue
+                report.formats.add(found.name)
+                if problem or not conversation.messages:
                     report.skip(conversation.title or conversation.id, problem or "it has no messages")
                 else:
-                    report.formats.add(found.name)
                     report.conversations += 1
                     report.messages += len(conversation.messages)
                     moments = fill_moments(conversation, now=now)

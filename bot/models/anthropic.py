@@ -137,13 +137,20 @@ class AnthropicChatDialect:
         """Return the messages with alternating roles, the user's first and last."""
         turns: list[dict[str, Any]] = []
         user_turns: list[int] = []  # indices of the turns in which the person spoke
+        recalling: set[int] = (
+            set()
+        )  # of those that end in what was recalled, which the next request does not have
         if not history or isinstance(history[0], AssistantMessage):
             _append_blocks(turns, "user", [_text_block(SILENCE)])
         for message in history:
             role = "assistant" if isinstance(message, AssistantMessage) else "user"
-            _append_blocks(turns, role, self._blocks(message))
+            if blocks := self._blocks(message):
+                _append_blocks(turns, role, blocks)
+                recalling.discard(len(turns) - 1)
             if isinstance(message, UserMessage):
                 user_turns.append(len(turns) - 1)
+                if message.recalled:
+                    recalling.add(len(turns) - 1)
         # A final assistant turn is a prefill, which may not end in whitespace.
         if turns[-1]["role"] != "user":
             _append_blocks(turns, "user", [_text_block(SILENCE)])
@@ -151,7 +158,7 @@ class AnthropicChatDialect:
         # turn ended: the cache looks back at most 20 blocks from a mark.
         last = len(turns) - 1
         for place in {last, *[place for place in user_turns if place < last][-1:]}:
-            turns[place]["content"][-1] |= _CACHE_BREAKPOINT
+            turns[place]["content"][-2 if place in recalling else -1] |= _CACHE_BREAKPOINT
         return turns
 
     def _blocks(self, message: Message) -> list[dict[str, Any]]:
@@ -160,7 +167,8 @@ class AnthropicChatDialect:
                 text = user_text(message)
                 pictures = [_image_block(image.media_type, image.data) for image in images]
                 spoken = [_text_block(text)] if text.strip() else []
-                return pictures + spoken or [_text_block(SILENCE)]
+                recalled = [_text_block(message.recalled)] if message.recalled else []
+                return (pictures + spoken or [_text_block(SILENCE)]) + recalled
             case ToolResult(call_id, _, content, failed):
                 return [
                     {

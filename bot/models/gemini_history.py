@@ -40,7 +40,8 @@ def _parts_of(message: Message, model: str, *, with_ids: bool) -> list[Mapping[s
             text = user_text(message)
             pictures = [_image_part(image) for image in images]
             # Gemini rejects an empty part.
-            return [*pictures, {"text": text or " "}] if text or not pictures else pictures
+            said = [*pictures, {"text": text or " "}] if text or not pictures else pictures
+            return [*said, {"text": message.recalled}] if message.recalled else said
         case AssistantMessage():
             parts = _own_parts(message, model) or _build_parts(message)
             return _add_signatures(parts if with_ids else [_without_id(part) for part in parts])

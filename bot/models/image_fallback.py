@@ -88,7 +88,10 @@ def has_pictures(messages: Sequence[Message]) -> bool:
 def without_pictures(messages: Sequence[Message], *, line: str = UNSEEN_MARK) -> tuple[Message, ...]:
     """Return the messages with a line of text in place of each image."""
     return tuple(
-        UserMessage("\n".join([*filter(None, [user_text(message)]), *[line] * len(message.images)]))
+        UserMessage(
+            "\n".join([*filter(None, [user_text(message)]), *[line] * len(message.images)]),
+            recalled=message.recalled,
+        )
         if isinstance(message, UserMessage) and message.images
         else message
         for message in messages

@@ -23,7 +23,7 @@ from bot.models.protocol import (
     ToolSpec,
     UserMessage,
 )
-from bot.models.user_text import user_text
+from bot.models.user_text import shown_text, user_text
 from memory.http_responses import HttpFailure
 
 NEW_LIMIT = "max_completion_tokens"
@@ -110,7 +110,7 @@ class OpenAIChatDialect:
     def _message(self, message: Message) -> dict[str, Any]:
         match message:
             case UserMessage(images=images):
-                return {"role": "user", "content": _parts(message) if images else user_text(message)}
+                return {"role": "user", "content": _parts(message) if images else shown_text(message)}
             case ToolResult(call_id, content=content):
                 return {"role": "tool", "tool_call_id": call_id, "content": content}
             case AssistantMessage():
@@ -148,6 +148,8 @@ def _parts(message: UserMessage) -> Sequence[Mapping[str, Any]]:
     for image in message.images:
         url = f"data:{image.media_type};base64,{b64encode(image.data).decode()}"
         parts.append({"type": "image_url", "image_url": {"url": url}})
+    if message.recalled:
+        parts.append({"type": "text", "text": message.recalled})
     return parts
 
 

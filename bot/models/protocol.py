@@ -56,7 +56,7 @@ class AttachedText:
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What a person said. Providers get it as the text that `user_text` makes of all fields."""
+    """What a person said. Providers get it as the text that `user_text` makes of all fields, and `recalled` below."""
 
     text: str
     """The person's own words; with `forwarded_from`, somebody else's."""
@@ -73,6 +73,9 @@ class UserMessage:
     """What came with it, apart from images, in the order in which it was sent."""
     said_on: date | None = None
     """The day, if a model should see it."""
+    recalled: str = ""
+    """Passages of the notes, as long as the turn runs that this begins: below everything else, and never stored with
+    it. They stand behind the last cache mark, since the next turn does not show them any more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,3 +26,9 @@ class Routing:
     def __post_init__(self) -> None:
         found = {each.name: each for each in (*self.chain, *self.others)}
         object.__setattr__(self, "candidates", found)
+
+    def has_language_model(self, prefer: str) -> bool:
+        """Return whether there is a language model to ask, and not only the last resort."""
+        asked = [self.candidates[prefer]] if prefer in self.candidates else []
+        asked = [*asked, *self.chain] if self.fallback else [*asked, *self.chain][:1]
+        return not all(each.last_resort for each in asked)

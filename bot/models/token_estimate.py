@@ -35,7 +35,7 @@ def _count_message_bytes(message: Message) -> float:
     if isinstance(message, ToolResult):
         return _count_bytes(message.content) + _MESSAGE_BYTES
     if isinstance(message, UserMessage):
-        length = _count_bytes(user_text(message)) + _MESSAGE_BYTES
+        length = _count_bytes(user_text(message)) + _count_bytes(message.recalled) + _MESSAGE_BYTES
         return length + len(message.images) * _IMAGE_BYTES if message.images else length
     length = _count_bytes(message.text) + _MESSAGE_BYTES
     for call in message.calls:

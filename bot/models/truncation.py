@@ -23,14 +23,17 @@ MIN_CHARS = 400
 def truncate(request: ModelRequest, max_tokens: int) -> ModelRequest | None:
     """Return the request with at most about `max_tokens`, or as near as possible.
 
-    Returns None if nothing can be left out. First whole turns go, the oldest first, so that each tool call
-    keeps its result. In the last turn long tool results lose their middle, the oldest first, and finally the
-    person's message does.
+    Returns None if nothing can be left out. First go the recalled notes, since a search finds them again, then
+    whole turns, the oldest first, so that each tool call keeps its result. In the last turn long tool results lose
+    their middle, the oldest first, and finally the person's message does.
     """
     excess = estimate_request_tokens(request) - max_tokens
     if excess <= 0:
         return None
-    messages = request.messages
+    messages = tuple(map(_without_recalled, request.messages))
+    if messages != request.messages:
+        shorter = replace(request, messages=messages)
+        return truncate(shorter, max_tokens) or shorter
     starts = [at for at, message in enumerate(messages) if isinstance(message, UserMessage)]
     first = 0
     for start in starts[1:]:
@@ -43,6 +46,10 @@ def truncate(request: ModelRequest, max_tokens: int) -> ModelRequest | None:
         return None
     system = f"{request.system}\n\n{LEFT_OUT}" if first and LEFT_OUT not in request.system else request.system
     return replace(request, system=system, messages=tuple(kept))
+
+
+def _without_recalled(message: Message) -> Message:
+    return replace(message, recalled="") if isinstance(message, UserMessage) and message.recalled else message
 
 
 def _cut_middles(messages: Sequence[Message], excess: int) -> tuple[Message, ...]:

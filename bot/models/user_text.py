@@ -11,7 +11,7 @@ QUOTED_CHARS = 2000
 
 
 def user_text(message: UserMessage) -> str:
-    """Return everything about a message that is not an image.
+    """Return everything about a message that is not an image, without what was recalled for it.
 
     It never changes for a stored message, since providers charge little for a prefix that they have cached.
     """
@@ -23,6 +23,11 @@ def user_text(message: UserMessage) -> str:
     if message.said_on:
         text = f"[said on {WEEKDAYS[message.said_on.weekday()]}, {message.said_on.isoformat()}]\n{text}"
     return text
+
+
+def shown_text(message: UserMessage) -> str:
+    """Return `user_text` with what was recalled below it."""
+    return "\n\n".join(filter(None, (user_text(message), message.recalled)))
 
 
 def own_words(message: UserMessage) -> str:

@@ -4,9 +4,11 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from bot.agent import Agent
+from bot.automatic_recall import AutomaticRecall
 from bot.conversations.conversation import Conversation
 from bot.dispatch import Agents
 from bot.prompt import system_prompt
+from bot.requested_notes import RequestedNotes
 from bot.searchable_chats import searchable_chats
 from bot.tools.conversations import conversation_tools
 from bot.tools.documents import document_tools
@@ -45,6 +47,17 @@ def build_agents(services: "Services", tools: Sequence[Tool] = ()) -> Agents:
     )
     for_all = (*reminder_tools(reminders), *reminder_list_tools(reminders, services.access))
 
+    automatic = AutomaticRecall(
+        memory,
+        settings=lambda: services.settings.memory.recall,
+        is_local=services.embedding.is_local,
+        metrics=services.metrics,
+    )
+
+    async def recall(conversation: Conversation, prefer: str) -> None:
+        if services.model.plan.has_language_model(prefer):  # the notebook searches by itself
+            await automatic.recall(conversation)
+
     async def make_room(conversation: Conversation) -> None:
         may_flush = await compactor.may_flush(conversation.chat)
         await compactor.compact(conversation, cause="overflow", flush=may_flush)
@@ -67,8 +80,12 @@ def build_agents(services: "Services", tools: Sequence[Tool] = ()) -> Agents:
             steps_per_turn=limits.steps_per_turn,
             tokens_per_turn=limits.tokens_per_turn,
             make_room=make_room,
+            recall=recall if with_memory else None,
             metrics=services.metrics,
             closed=() if with_memory else [each.spec.name for each in for_memory],
+            requested_notes=RequestedNotes(memory, services.note_writer, services.state)
+            if with_memory
+            else None,
         )
 
     return Agents(agent(with_memory=True), agent(with_memory=False))

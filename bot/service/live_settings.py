@@ -55,7 +55,7 @@ def follow_settings(services: "Services", agents: "Agents") -> None:
         "models", "providers", take=lambda new: reconfigure_model(services.model, new, os.environ)
     )
     current.on_change("speech", "providers", take=speech)
-    current.on_change("agent")  # read for each turn
+    current.on_change("agent", "memory.recall")  # read for each turn
     current.on_change("access", take=rules)
     current.on_change("limits", take=limits)
     current.on_change("attachments", take=lambda new: reader.set_settings(new.attachments))

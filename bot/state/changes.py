@@ -9,9 +9,9 @@ import apsw
 from bot.state.rows import insert, select, select_first
 from memory.line_diff import LineDiff
 
-ChangedBy = Literal["tool", "agent", "command", "flush", "document", "import", "cli", "http"]
+ChangedBy = Literal["tool", "agent", "command", "flush", "document", "import", "cli", "http", "forget"]
 """What made a change: a model's tool call, the assistant by itself on a person's request, a slash command, a flush, a
-filed document, an import, the command line, or JSON-RPC."""
+filed document, an import, the command line, JSON-RPC, or `/forget`, of which only a mark for each line is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +123,68 @@ def find_by_effect(db: apsw.Connection, effect: str) -> Change | None:
     return select_first(db, Change, "FROM changes WHERE effect = ? AND done ORDER BY number DESC", effect)
 
 
+def read_chain(db: apsw.Connection, number: int) -> tuple[Change, ...]:
+    """Return the first change of a chain, what undoes it, what undoes that, and so on; () if there is none.
+
+    The lines of the first one are in the note as long as the chain has an odd length. `number` is that of any of them.
+    """
+    found = find_change(db, number)
+    while found and found.undoes and (earlier := find_change(db, found.undoes)):
+        found = earlier
+    chain = list[Change]()
+    while found:
+        chain.append(found)
+        found = select_first(db, Change, "FROM changes WHERE undoes = ? AND done", found.number)
+    return tuple(chain)
+
+
+def find_last(db: apsw.Connection, people: Sequence[str] | None) -> Change | None:
+    """Return the latest change by these people (None: by anybody) that is neither undone nor itself an undo.
+
+    Changes whose text was forgotten are passed over, unless they are those of `/forget` itself.
+    """
+    which, values = _made_by(people)
+    rest = (
+        f"FROM changes WHERE done AND NOT undoes AND {which} AND (NOT forgotten OR made_by = 'forget') "
+        "AND (old != '[]' OR new != '[]' OR forgotten) ORDER BY number DESC"
+    )
+    standing = (each for each in select(db, Change, rest, *values) if len(read_chain(db, each.number)) % 2)
+    return next(standing, None)
+
+
+def find_last_undone(db: apsw.Connection, people: Sequence[str] | None) -> Change | None:
+    """Return the latest undo by these people (None: by anybody) that still stands, unless they changed more since."""
+    which, values = _made_by(people)
+    rest = f"FROM changes WHERE done AND {which} AND made_by != 'flush' ORDER BY number DESC"
+    for each in select(db, Change, rest, *values):
+        if not each.undoes:
+            return None
+        chain = read_chain(db, each.number)
+        is_undo = (len(chain) + bool(chain[0].undoes)) % 2 == 0
+        if is_undo and chain[-1].number == each.number and not each.forgotten:
+            return each
+    return None
+
+
+def _made_by(people: Sequence[str] | None) -> tuple[str, Sequence[str]]:
+    if people is None:
+        return "TRUE", ()
+    return f"person IN ({', '.join('?' * len(people))})", people
+
+
+def read_later(db: apsw.Connection, path: str, number: int) -> tuple[Change, ...]:
+    """Return the changes of a note after the one with this number, the earliest first."""
+    rest = "FROM changes WHERE path = ? AND number > ? AND done ORDER BY number"
+    return tuple(select(db, Change, rest, path, number))
+
+
+def read_by_key(db: apsw.Connection, key: str) -> tuple[Change, ...]:
+    """Return the changes made by writes with this key, whatever they wrote, in order."""
+    # Keys of effects are the write's key, a slash and a digest; "0" is what follows "/".
+    rest = "FROM changes WHERE effect >= ? || '/' AND effect < ? || '0' AND done ORDER BY number"
+    return tuple(select(db, Change, rest, key, key))
+
+
 def read_changes(
     db: apsw.Connection,
     *,
@@ -144,8 +206,8 @@ def read_changes(
         where, values = [*where, "at >= ?"], [*values, since]
     if path:
         where, values = [*where, "path = ?"], [*values, path]
-    if people is not None:
-        where, values = [*where, f"person IN ({', '.join('?' * len(people))})"], [*values, *people]
+    which, names = _made_by(people)
+    where, values = [*where, which], [*values, *names]
     rest = f"FROM changes WHERE {' AND '.join(where)} ORDER BY number DESC LIMIT ?"
     return tuple(select(db, Change, rest, *values, limit))
 

@@ -158,6 +158,12 @@ def begin_run(db: apsw.Connection, *, chat: str, format: str, source: str, at: s
     return ImportRun(db.last_insert_rowid(), chat, format, source, "running", at, "")
 
 
+def next_run(db: apsw.Connection) -> int:
+    """Return the number that the next new run will get."""
+    last: int | None = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'imports'").get
+    return (last or 0) + 1
+
+
 def end_run(db: apsw.Connection, run: int, *, at: str, format: str = "") -> bool:  # noqa: A002
     """Mark a run as done; delete it instead if it has brought nothing. Return whether it is kept.
 

@@ -230,6 +230,17 @@ def mark_running(db: apsw.Connection, turn: int, heard: Sequence[tuple[int, int,
         _mark_earlier_wordings(db, number)
 
 
+def read_wordings(db: apsw.Connection, chat: str, original: str) -> tuple[tuple[int, int], ...]:
+    """Return the entries (conversation, seq) with the wordings of a message (its id) that were heard, in order."""
+    rows = db.execute(
+        "SELECT conversation, heard FROM inbox WHERE chat = ?1 AND heard IS NOT NULL "
+        # As in _mark_earlier_wordings.
+        "AND (message = ?2 OR (message >= ?2 || '.' AND message < ?2 || '/')) ORDER BY number",
+        (chat, original),
+    )
+    return tuple((int(str(conversation)), int(str(heard))) for conversation, heard in rows)
+
+
 def _mark_earlier_wordings(db: apsw.Connection, number: int) -> None:
     """If a message is an edit, mark the entries with its earlier wordings, which are not to be found any more."""
     row = db.execute("SELECT chat, payload ->> '$.edit_of' FROM inbox WHERE number = ?", (number,)).fetchone()

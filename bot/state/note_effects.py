@@ -56,6 +56,12 @@ def read_begun(db: apsw.Connection, path: str) -> tuple[Effect, ...]:
     return tuple(_from_row(row) for row in rows)
 
 
+def read_open_paths(db: apsw.Connection) -> tuple[str, ...]:
+    """Return the notes with writes whose outcome is unknown."""
+    rows = db.execute("SELECT DISTINCT path FROM effects WHERE result IS NULL AND begun")
+    return tuple(str(path) for (path,) in rows)
+
+
 def save_intent(db: apsw.Connection, key: str, path: str, intent: Mapping[str, Any], *, at: str) -> None:
     """Store a write that is about to be made; replaces an intent that was certainly not carried out."""
     db.execute(

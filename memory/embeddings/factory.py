@@ -37,6 +37,11 @@ class Embedding:
     """Why the chosen provider could not be opened."""
 
     @property
+    def is_local(self) -> bool:
+        """Return whether no text leaves this machine: neither the provider nor its fallback is a remote service."""
+        return self.choice.is_local and self.fallback.is_local
+
+    @property
     def fetching(self) -> "DownloadProgress | None":
         """Progress of a local model's download; None if none is running."""
         found: DownloadProgress | None = getattr(self.primary, "fetching", None)

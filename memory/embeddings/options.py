@@ -45,6 +45,18 @@ class ProviderOptions:
     cache_dir: str = ""
 
 
+def is_on_this_machine(address: str) -> bool:
+    """Return whether a URL names this machine itself, and no other one in its network."""
+    from ipaddress import ip_address
+    from urllib.parse import urlsplit
+
+    host = urlsplit(address).hostname or ""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 DEFAULT_ADDRESSES: Mapping[str, str] = {
     "openai": "https://api.openai.com/v1",
     "gemini": "https://generativelanguage.googleapis.com",

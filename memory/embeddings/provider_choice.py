@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from memory.embeddings.llm import default_model, find_provider
-from memory.embeddings.options import ProviderOptions
+from memory.embeddings.options import ProviderOptions, is_on_this_machine
 from memory.embeddings.protocol import EmbeddingProvider
 from memory.embeddings.provider_table import PROVIDERS, error_fixes
 from memory.settings import EmbeddingSettings
@@ -45,6 +45,12 @@ class ProviderChoice:
     reason: str
     options: ProviderOptions | None = None
     unsure: bool = False
+
+    @property
+    def is_local(self) -> bool:
+        """Return whether no text leaves this machine: there is no provider, or it runs here."""
+        here = self.provider in ("none", "local")
+        return here or (self.options is not None and is_on_this_machine(self.options.base_url))
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,8 @@ class ScoredPassage:
     is_similar: bool
     own: float
     """Weight of the query's words in the passage itself, so that no newer but less exact passage hides it."""
+    coverage: float
+    """0 to 1: share of the query's weight that it has; see `WordScore.coverage`."""
     is_exact: bool
     """True if it contains all of them, except those that name a time."""
     match: float = 0.0
@@ -109,6 +111,7 @@ def _collect_passages(
             meaning=_angle_similarity(passage.similarity),
             is_similar=_is_similar(passage),
             own=words.own,
+            coverage=words.coverage,
             is_exact=words.is_exact,
         )
         for run, of_run in zip(runs, scores, strict=True)

@@ -52,6 +52,9 @@ MAX_WORDS_KEPT = 4096
 CONTACTS = ("phone", "tel", "mobil", "handy", "e-mail", "email", "mail", "тел")
 """Beginnings of labels that may also say with whom somebody talked."""
 
+NAMING = ("called", "named")
+"""Words between "is" and a name."""
+
 FIRST_PERSONS = ("我", "私", "僕", "俺")
 
 NAME_SLACK = 2
@@ -131,6 +134,52 @@ def is_lasting(words: Sequence[str], label: int, after_shared: int, value: int, 
         if number and not language.has.isdisjoint(words):
             return True
     return False
+
+
+def tells_state(spelled: Sequence[str], *, by_letter: bool) -> bool:
+    """Return whether a statement alone says how something is, for long: "Anna lives in Bonn", not "Anna is tired".
+
+    "Is" needs an article, a name or a number after it, or the name of a slot: "is a teacher", "is called Tom".
+    """
+    words = [word.lower() for word in spelled]
+    if _names_day(words, by_letter=by_letter):
+        return False
+    if by_letter:
+        text = "".join(words)
+        return _names_slot(words, by_letter=True) or any(
+            state in text[1:] for code in NO_SPACES for state in load_state_words()[code].verbs
+        )
+    if _is_passing(words):
+        return False
+    pairs = list(map("_".join, pairwise(words)))
+    for language in _spaced_languages().values():
+        if not language.verbs.isdisjoint((*words, *pairs)):
+            return True
+        for at, word in enumerate(words):
+            if at and word in language.copulas and _is_named(spelled[at + 1 :]):
+                return True
+    return _names_slot(words, by_letter=False) and _has_digit(spelled)
+
+
+def _is_named(after: Sequence[str]) -> bool:
+    """Return whether what follows "is" begins with an article, a name or a number."""
+    for word in after:
+        if word[0].isupper() or word[0].isdigit() or word in ARTICLES:
+            return True
+        if word not in load_all_stop_words() and word not in NAMING:
+            return False
+    return False
+
+
+def names_subject(spelled: Sequence[str], *, by_letter: bool) -> bool:
+    """Return whether a statement names whom it is about before its first word of state: not "She lives in Bonn"."""
+    if by_letter:
+        return not "".join(spelled).startswith(FIRST_PERSONS)
+    words = [word.lower() for word in spelled]
+    states = _languages_of_states()
+    at = next((at for at, word in enumerate(words) if word in states), 0)
+    subject = [word for word in words[:at] if word not in ARTICLES | GENITIVES]
+    return bool(subject) and not any(word in load_all_stop_words() for word in subject)
 
 
 def says_nothing(word: str) -> bool:

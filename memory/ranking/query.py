@@ -13,6 +13,12 @@ BEGINNING_WEIGHT = 0.5
 Measured, the curve is flat from .3 to 1.
 """
 
+LEAST_RARE_WORDS = 2
+"""A query weighs at least as much as this many words that a single chunk has, when its coverage is computed.
+
+Otherwise one common word ("thanks") would be covered wholly by any passage that has it.
+"""
+
 TOLD_BEFORE, TOLD_AFTER = timedelta(1), timedelta(7)
 
 
@@ -53,6 +59,8 @@ class WeightedQuery:
     """The weight of each term."""
     total: float
     """Sum of the weights; 1 if there are none. Scores are in units of it."""
+    full_coverage: float
+    """The weight of a passage that covers the query wholly: `total`, or more if its words are common."""
     exact: frozenset[Term]
     """Terms that a passage must contain to be exact: all words but those that name a time."""
     times: tuple[NamedTime, ...] = ()
@@ -95,9 +103,11 @@ def weigh_query(
     if named and others:
         share = min(1.0, sum(others) / len(others) / sum(weights[term] for term in named))
         weights |= {term: share * weights[term] for term in named}
+    total = sum(weights.values()) or 1.0
     return WeightedQuery(
         weights,
-        total=sum(weights.values()) or 1.0,
+        total=total,
+        full_coverage=max(total, LEAST_RARE_WORDS * term_weight(1, chunks)),
         exact=frozenset(term for term in weights if term not in named and not term.is_beginning),
         times=tuple(times),
         spelled=spelled,

@@ -83,7 +83,7 @@ class ParsedStatement(NamedTuple):
 
 def parse_statement(statement: Statement, asked: frozenset[str]) -> ParsedStatement | None:
     """Return the statement with its parts; None if it tells no fact, or several. `asked`: the query's tokens."""
-    text = _strip_markers(statement.text).rstrip(" .。।")
+    text = strip_markers(statement.text).rstrip(" .。।")
     if (
         statement.is_spoken
         or not text
@@ -115,7 +115,7 @@ def parse_statement(statement: Statement, asked: frozenset[str]) -> ParsedStatem
 
 def find_label(line: str) -> str:
     """Return the label that a line begins with, such as "Phone"; empty if there is none."""
-    return _read_label(_strip_markers(line[: 3 * MAX_LABEL_CHARS]))
+    return _read_label(strip_markers(line[: 3 * MAX_LABEL_CHARS]))
 
 
 def _read_label(text: str) -> str:
@@ -123,7 +123,7 @@ def _read_label(text: str) -> str:
     return text[: min((end for end in ends if end > 0), default=0)]
 
 
-def _strip_markers(line: str) -> str:
+def strip_markers(line: str) -> str:
     """Return a line without the marks of a list, quote or task, the day and the time before it."""
     line = line.strip().removeprefix("•")
     match = re.match(_MARKERS, line)

@@ -127,7 +127,7 @@ def _make_statement(path: str, passage: CandidatePassage, labels: Mapping[object
     return Statement(
         passage.text,
         passage.day,
-        context=_read_context(path, passage.heading),
+        context=read_context(path, passage.heading),
         log_folder=path.rpartition("/")[0] if note_date(path) else None,
         is_spoken=labels.get(_label_key(path, passage), 0) > 1,
     )
@@ -149,7 +149,7 @@ def _label_key(path: str, passage: CandidatePassage) -> object:
     return path, passage.day, passage.heading, find_label(passage.text).lower()
 
 
-def _read_context(path: str, heading: str) -> str:
+def read_context(path: str, heading: str) -> str:
     """Return the words of the headings and of the note's name; a daily log's name and title only name the day.
 
     But a log may have no title; then the first heading may name a person.

@@ -75,6 +75,11 @@ class WordScore(NamedTuple):
     """BM25 in units of the query's total weight; 1 if each word occurs once in a passage of average length."""
     own: float
     """Weight of the query's words in the passage itself."""
+    coverage: float
+    """0 to 1: share of the query's weight that the passage has, with headings, note's name and neighbours.
+
+    Unlike the score, it compares queries: .5 means the same for each.
+    """
     is_exact: bool
     """True if the passage itself contains all of `WeightedQuery.exact`, as the query spells them."""
 
@@ -111,10 +116,12 @@ def _score_run(
     blocks = _score_blocks(query, run.passages, counts, lengths)
     from_path = counter.count(tokenize(run.path.removesuffix(".md")))
     from_day = query.terms_of_day(note_date(run.path)) if query.times else []
+    coverages = [0.0] * len(counts)
     all_shares = 1 + sum(NEIGHBOUR_WEIGHTS.values())
     scores: list[float] = []
     for index, passage in enumerate(run.passages):
         if passage.is_heading:
+            coverages[index] = _cover(query, dict.fromkeys(counts[index], 1.0))
             scores.append(HEADING_LINE_FACTOR * _bm25(query, counts[index], bm25.AVERAGE_NORM))
             continue
         above = counter.count(_tokenize_heading(passage.heading)) if passage.heading else {}
@@ -122,6 +129,7 @@ def _score_run(
             scores.append(0.0)
             continue
         found: dict[Term, float] = {term: float(count) for term, count in counts[index].items()}
+        present = dict.fromkeys((*counts[index], *above, *from_path, *from_day), 1.0)
         length = float(lengths[index])
         for distance, share in NEIGHBOUR_WEIGHTS.items():
             other = index + distance
@@ -133,6 +141,8 @@ def _score_run(
                 length += share * lengths[other]
                 for term, count in counts[other].items():
                     found[term] = found.get(term, 0.0) + share * count
+                    present[term] = max(present.get(term, 0.0), share)
+        coverages[index] = _cover(query, present)
         for context in (above, from_path):
             for term in context:
                 found[term] = found.get(term, 0.0) + HEADING_WEIGHT
@@ -152,6 +162,7 @@ def _score_run(
             )
             / query.total,
             own=round(math.fsum(map(query.weights.__getitem__, counts[index])), 6),
+            coverage=coverages[index],
             is_exact=bool(counts[index])
             and counts[index].keys() >= query.exact
             and spelled[index] == query.spelled,
@@ -188,6 +199,12 @@ def _stand_together(first: CandidatePassage, second: CandidatePassage) -> bool:
 
 def _bm25(query: WeightedQuery, counts: Mapping[Term, float], norm: float) -> float:
     return bm25.score(map(query.weights.__getitem__, counts), counts.values(), norm)
+
+
+def _cover(query: WeightedQuery, present: Mapping[Term, float]) -> float:
+    """Return the share of the query that a passage covers; `present`: how far it has each term, 0 to 1."""
+    covered = math.fsum(query.weights[term] * share for term, share in present.items())
+    return round(min(1.0, covered / query.full_coverage), 6)
 
 
 def _item_indent(text: str) -> int | None:

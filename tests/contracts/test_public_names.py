@@ -142,7 +142,8 @@ async def test_json_over_http_keeps_its_names(tmp_path: Path) -> None:
         path = written["result"]["path"]
         found |= set(shape(await ask(website, "memory.search", query="key"), "memory.search"))
         found |= set(shape(await ask(website, "memory.get", path=path), "memory.get"))
-        for method in ("memory.status", "memory.rebuild", "models.status", "sessions.list"):
+        (tmp_path / "memory/twice.md").write_text("- Anna's bank is GLS.\n" * 2, "utf-8")
+        for method in ("memory.status", "memory.health", "memory.rebuild", "models.status", "sessions.list"):
             found |= set(shape(await ask(website, method), method))
         wrong = await ask(website, "memory.get", path="../secret.md")
         found |= set(shape(wrong, "error"))
@@ -178,8 +179,10 @@ async def test_metrics_keep_their_names_and_labels(tmp_path: Path) -> None:
 def test_json_of_the_command_line_keeps_its_names(tmp_path: Path) -> None:
     commonplace = CommonplaceHere(tmp_path)
     written = json.loads(commonplace.output_of("memory", "write", "The key is under the pot.", "--json"))
+    (commonplace.memory / "twice.md").write_text("- Anna's bank is GLS.\n" * 2, "utf-8")
     asked = {
         "status": ("memory", "status"),
+        "health": ("memory", "health"),
         "search": ("memory", "search", "key"),
         "get": ("memory", "get", written["path"]),
         "index": ("memory", "index"),

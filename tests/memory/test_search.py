@@ -4,6 +4,8 @@ from dataclasses import replace
 from datetime import date
 from itertools import pairwise
 
+import pytest
+
 from memory.ranking.candidates import CandidatePassage, PassageRun, SearchCandidates, Similarity
 from memory.ranking.fusion import Weights
 from memory.ranking.snippets import cut_snippet
@@ -578,3 +580,54 @@ def test_a_word_as_the_query_spells_it_comes_before_another_form() -> None:
         spelled=find_spellings("house", terms),
     )
     assert lines(found)[0] == ("b.md", 1)
+
+
+# -- evidence: what a hit is worth whatever else was found --------------------------------------------------------
+
+
+def best(query: str, *runs: PassageRun, chunks: int | None = None) -> SearchHit:
+    return hits(query, *runs, chunks=chunks)[0]
+
+
+def test_the_best_hit_has_little_evidence_if_it_has_little_of_the_query() -> None:
+    note = run("a.md", "The boiler's service code is 4471.")
+    asked, other = best("What is the boiler's service code?", note), best("Which code has the garage?", note)
+    assert asked.coverage == 1
+    assert other.coverage < 0.5
+    assert asked.evidence == 1
+    assert other.evidence < 0.65 < asked.evidence
+
+
+def test_a_single_common_word_is_less_evidence_than_a_rare_one() -> None:
+    talk = [run(f"{number}.md", "many thanks") for number in range(30)]
+    common = best("thanks so much?", *talk, chunks=40)
+    rare = best("Ada?", *talk, run("a.md", "Ada lives in Lisbon"), chunks=40)
+    assert common.coverage < 0.3
+    assert rare.coverage == 0.5
+
+
+def test_evidence_does_not_depend_on_what_else_was_found() -> None:
+    note = run("a.md", "Ada's shoe size is 38")
+    alone = best("Which shoe size has Ada?", note, chunks=20)
+    [beside] = [
+        hit
+        for hit in hits("Which shoe size has Ada?", note, run("b.md", "Ada's garden"), chunks=20)
+        if hit.path == "a.md"
+    ]
+    assert abs(alone.coverage - beside.coverage) < 0.05
+
+
+def test_headings_and_neighbours_count_as_evidence() -> None:
+    below = PassageRun("a.md", (CandidatePassage(2, 2, "Ada", False, "- shoe size: 38", "shoe size 38"),))
+    assert best("Which shoe size has Ada?", below).coverage == 1
+    talk = run("b.md", "What is the marathon's date?", "In May.")
+    [answer] = [hit for hit in hits("When is the marathon's date", talk) if hit.line_end == 2]
+    assert answer.coverage > 0.5
+
+
+def test_similarity_adds_to_evidence_and_its_absence_is_average() -> None:
+    hit = SearchHit("a.md", 1, 1, "x", 1.0, "fts", "", coverage=0.5)
+    assert hit.evidence == 0.65
+    assert replace(hit, by_meaning=0.0).evidence == 0.5
+    assert replace(hit, by_meaning=1.0).evidence == 1
+    assert replace(hit, coverage=0.0, by_meaning=0.5).evidence == pytest.approx(0.707107)

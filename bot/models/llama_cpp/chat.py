@@ -91,7 +91,8 @@ def _chat_message(message: Message) -> ChatMessage:
     match message:
         case UserMessage(images=images):
             lines = [user_text(message), *[EARLIER_PICTURE] * len(images)]
-            return {"role": "user", "content": "\n".join(lines).strip("\n")}
+            said = "\n".join(lines).strip("\n")
+            return {"role": "user", "content": "\n\n".join(filter(None, (said, message.recalled)))}
         case AssistantMessage(text, ()):
             return {"role": "assistant", "content": text}
         case AssistantMessage(text, calls):

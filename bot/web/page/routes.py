@@ -15,6 +15,10 @@ SEARCH = "/search"
 PROGRESS = "/progress"
 REBUILD = "/rebuild"
 
+NOTE_HEALTH = "/memory-health"
+
+HEALTH_SECONDS = 45.0
+"""Timeout of an examination of the notes, which takes a few seconds for ten thousand of them."""
 SEARCH_SECONDS = 30.0
 """Timeout of a search, which may wait for a remote embedding provider."""
 
@@ -23,6 +27,7 @@ def add_page(app: web.Application) -> None:
     """Add the status page to the application."""
     app.router.add_get(STATUS, _status)
     app.router.add_get(SEARCH, _search)
+    app.router.add_get(NOTE_HEALTH, _note_health)
     app.router.add_get(PROGRESS, _progress)
     app.router.add_post(REBUILD, _rebuild)
 
@@ -47,6 +52,17 @@ async def _search(request: web.Request) -> web.Response:
         source=parse_source(request),
         searched=searched,
     )
+
+
+async def _note_health(request: web.Request) -> web.Response:
+    from bot.web.page.note_health import examine_notes
+
+    examined = await load_panel(
+        examine_notes(request.app[services_key].memory),
+        timeout_seconds=HEALTH_SECONDS,
+        late=phrases.WEB_HEALTH_TOOK_LONG,
+    )
+    return page_response(request, "note_health.html", here=STATUS, examined=examined)
 
 
 async def _progress(request: web.Request) -> web.Response:

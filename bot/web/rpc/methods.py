@@ -99,6 +99,13 @@ def rpc_methods(services: Services) -> Methods:
         }
         return {"running": False, **asdict(report), "vectors": vectors}
 
+    @tool
+    async def health() -> dict[str, Any]:
+        """Return what there is to mend in the notes, each with the commands that mend it; changes nothing."""
+        from bot.memory_health import encode_health, examine_memory
+
+        return encode_health(await examine_memory(memory))
+
     async def search(query: str, limit: int | None, source: SearchSource | None) -> dict[str, Any]:
         """Search the notes, the conversations of all chats, or both (`source`); the best passages come first."""
         if source in (None, "notes"):
@@ -146,6 +153,7 @@ def rpc_methods(services: Services) -> Methods:
         for name, each in {
             "memory.status": status,
             "memory.rebuild": rebuild,
+            "memory.health": health,
             "memory.search": _with_signature(search_tool, search),
             "memory.get": _with_signature(get_tool, get),
             "memory.write": _with_signature(write_tool, write),

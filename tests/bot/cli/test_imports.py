@@ -107,8 +107,8 @@ def test_claudes_export_is_found_out_and_may_be_named(commonplace: CommonplaceHe
     file = write_claude_zip(tmp_path / "data", [claude_conversation("u1", [("human", "Hello")])])
     assert "no new" not in commonplace.output_of("import", str(file), "--from", "claude", "--dry-run")
     assert commonplace.output_of("import", str(file)).startswith("Claude: 1 conversation with 1 message, of")
-    done = commonplace.output_of("import", str(file), "--from", "chatgpt")
-    assert "Left out: 1\n  A talk: it is not from ChatGPT\n" in done
+    refused = commonplace.error_of("import", str(file), "--from", "chatgpt")
+    assert "contains no conversations from ChatGPT; without --from" in refused
 
 
 def test_a_dry_run_shows_all_of_it_and_writes_nothing(commonplace: CommonplaceHere, tmp_path: Path) -> None:

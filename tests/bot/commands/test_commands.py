@@ -145,7 +145,15 @@ def test_who_may_use_what() -> None:
         "remind",
         "reminders",
     }
-    assert usable[Standing.ALLOWED] == usable[Standing.GUEST] | {"remember", "recall", "flush"}
+    assert usable[Standing.ALLOWED] == usable[Standing.GUEST] | {
+        "remember",
+        "recall",
+        "changes",
+        "undo",
+        "redo",
+        "why",
+        "flush",
+    }
     assert usable[Standing.OWNER] == {command.name for command in COMMANDS}
 
 

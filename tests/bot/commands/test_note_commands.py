@@ -146,6 +146,25 @@ async def test_of_a_name_that_fits_no_one_note_the_nearest_are_named(
     assert {path.read_text() for path in paths} == {"# Plan\n\n- a\n"}
 
 
+async def test_a_lone_dash_empties_lines_and_the_lines_below_keep_their_numbers(
+    house: Harness, tmp_path: Path
+) -> None:
+    path = write(tmp_path, "house.md", "# House\n\n- One.\n- Two.\n\n- Three.\n- Four.\n")
+    assert await house.say("/correct house.md:4 -") == (
+        "Emptied house.md:4. It said:\n\n> - Two.\n\n`/memory trash` has it."
+    )
+    assert path.read_text() == "# House\n\n- One.\n\n\n- Three.\n- Four.\n"
+    assert "is empty" in await house.say("/correct house.md:4 -")
+    assert await house.say("/correct house.md:3-6 -") == (
+        "Emptied house.md:3-6. It said:\n\n> - One.\n>\n>\n> - Three.\n\n`/memory trash` has it."
+    )
+    assert path.read_text() == "# House\n\n\n\n\n\n- Four.\n"
+    assert "there is no line 8" in await house.say("/correct house.md:7-8 -")
+    number = re.findall(r"\*\*(\d+)\*\*", await house.say("/memory trash"))[0]
+    assert (await house.say(f"/memory trash restore {number}")).startswith("Restored")
+    assert path.read_text() == "# House\n\n- One.\n\n\n- Three.\n- Four.\n"
+
+
 # -- /memory list ---------------------------------------------------------------------------------------------
 
 

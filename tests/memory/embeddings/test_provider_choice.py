@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import SecretStr
 
+from memory.embeddings.factory import Embedding
 from memory.embeddings.provider_choice import (
     ChatProviderAccess,
     ProviderChoice,
@@ -321,3 +322,26 @@ def test_a_self_hosted_server_needs_no_key_and_never_gets_the_service_s() -> Non
     )
     assert choice.options
     assert choice.options.base_url == "http://box:11434"
+
+
+@table_test(
+    ("settings", "is_local"),
+    [
+        ({"provider": "none"}, True),
+        ({"provider": "local"}, True),
+        ({"provider": "ollama"}, True),
+        ({"provider": "ollama", "base_url": "http://127.0.0.2:11434"}, True),
+        ({"provider": "ollama", "base_url": "http://[::1]:11434"}, True),
+        ({"provider": "ollama", "base_url": "http://192.168.1.5:11434"}, False),
+        ({"provider": "ollama", "base_url": "http://localhost.example.org"}, False),
+        ({"provider": "openai"}, False),
+        ({"provider": "openai", "base_url": "http://localhost:8080/v1"}, True),
+        ({"provider": "local", "fallback": "openai"}, False),
+    ],
+)
+def test_what_leaves_this_machine_is_known(settings: dict[str, object], is_local: bool) -> None:
+    choice = decide(environment=ALL_KEYS, **settings)
+    fallback = choose_fallback(
+        EmbeddingSettings.model_validate(settings), choice, sections={}, environment=ALL_KEYS
+    )
+    assert Embedding(choice, fallback).is_local is is_local

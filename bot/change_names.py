@@ -1,0 +1,108 @@
+"""What people and chats are called where changes of the notes are shown."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bot import phrases
+from bot.access import TERMINAL, Access
+from bot.messages import ChatId, PersonId
+from bot.sanitize import one_line
+from bot.searchable_chats import is_private
+from bot.state.changes import Change
+from bot.state.flushes import read_chat
+from bot.state.imports import IMPORTED
+
+if TYPE_CHECKING:
+    from apsw import Connection
+
+    from bot.config.channel import ChannelSettings
+
+MAX_NAME_CHARS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeNames:
+    """Names for one reader."""
+
+    own: frozenset[str] = frozenset()
+    """The reader's ids (`channel:id`) on all channels."""
+    here: str = ""
+    """The chat (`channel:name`) in which it is shown; "" for none."""
+    people: Mapping[str, str] = field(default_factory=dict)
+    chats: Mapping[str, str] = field(default_factory=dict)
+
+    def person(self, person: str) -> str:
+        """Return "you", the name of another person, or "somebody" for ""."""
+        if person in self.own:
+            return phrases.CHANGE_YOU
+        return self.people.get(person, person) or phrases.SOMEBODY
+
+    def whose(self, person: str) -> str:
+        """Return "your" or the name of another person with 's."""
+        if person in self.own:
+            return phrases.CHANGE_YOUR
+        return phrases.CHANGE_WHOSE.format(name=self.person(person))
+
+    def chat(self, chat: str) -> str:
+        """Return "this chat", or what another chat is called."""
+        return phrases.CHANGE_HERE if chat == self.here else self.chats.get(chat, chat)
+
+    def author(self, change: Change) -> str:
+        """Return who made a change, or by what means if that is nobody."""
+        origin = change.origin
+        if origin.person:
+            return self.person(origin.person)
+        if origin.made_by in phrases.CHANGED_BY:
+            return phrases.CHANGED_BY[origin.made_by]
+        return phrases.CHANGED_BY_SEVERAL.format(chat=self.chat(origin.chat))
+
+
+def read_names(
+    db: "Connection",
+    changes: Iterable[Change],
+    *,
+    access: Access,
+    channels: "Mapping[str, ChannelSettings]",
+    reader: PersonId | None,
+    here: str = "",
+    also: Iterable[str] = (),
+) -> ChangeNames:
+    """Return the names of everybody and every chat in some changes; `also`: further people."""
+    origins = [each.origin for each in changes]
+    people = {*(each.person for each in origins), *also} - {""}
+    chats = {each.chat for each in origins} - {""}
+    return ChangeNames(
+        frozenset(map(str, access.find_ids(db, reader))) if reader else frozenset(),
+        here,
+        {each: _name_person(db, PersonId.parse(each), access, channels) for each in people},
+        {each: _name_chat(db, ChatId.parse(each), people, channels) for each in chats},
+    )
+
+
+def _name_person(
+    db: "Connection", person: PersonId, access: Access, channels: "Mapping[str, ChannelSettings]"
+) -> str:
+    if name := access.find_name(person):
+        return name
+    if person.channel == TERMINAL:
+        return phrases.CHANGED_AT_TERMINAL
+    channel = channels.get(person.channel)
+    private = channel.private_chat(person.id) if channel else ""
+    name = read_chat(db, str(ChatId(person.channel, private)))[0] if private else ""
+    return one_line(name, limit=MAX_NAME_CHARS) or one_line(str(person))
+
+
+def _name_chat(
+    db: "Connection", chat: ChatId, people: Iterable[str], channels: "Mapping[str, ChannelSettings]"
+) -> str:
+    if chat.channel == IMPORTED:
+        return phrases.CHANGED_BY["import"]
+    if chat.channel == TERMINAL:
+        return phrases.CHANGE_TERMINAL
+    settings = channels.get(chat.channel)
+    channel = settings.title if settings else chat.channel
+    if any(is_private(PersonId.parse(each), chat, channels) for each in people):
+        return phrases.CHANGE_PRIVATE.format(channel=channel)
+    name = one_line(read_chat(db, str(chat))[0], limit=MAX_NAME_CHARS)
+    return phrases.CHAT_OF_CHANNEL.format(name=name, channel=channel) if name else channel

@@ -1,0 +1,261 @@
+"""Describes changes of the notes in words, for chats and the command line."""
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from itertools import dropwhile
+from socket import gethostname
+from typing import TYPE_CHECKING, Literal
+
+from bot import phrases
+from bot.change_names import ChangeNames
+from bot.fact_history import format_day
+from bot.line_origin import bare_words
+from bot.sanitize import one_line, strip_controls
+from bot.state.changes import Change, read_chain
+from bot.state.database import format_timestamp
+from bot.timeparse import moment_in_short
+from bot.undo_plan import UndoRefused
+from bot.visible_names import escape_path
+
+if TYPE_CHECKING:
+    from apsw import Connection
+
+    from bot.config.settings import Settings
+
+WORDS_CHARS = 60
+"""The most characters of a line that a list shows."""
+SHOWN_LINES = 10
+"""The most lines that an undo quotes."""
+SHOWN_LINE_CHARS = 200
+DIFF_LINES = 40
+DIFF_LINE_CHARS = 300
+_COMPARED_LINES = 1000
+"""Longer changes are shown as removed and added lines: comparing takes quadratic time."""
+
+Standing = Literal["made", "taken_back", "undo", "redo"]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChange:
+    """A change and what became of it."""
+
+    change: Change
+    standing: Standing
+    """Whether it stands or was taken back later; or whether it undoes or redoes another one itself."""
+    root: int
+    """Number of the change that an undo or redo is about; its own otherwise."""
+    next_undo: int
+    """Number of the change that undid it, or did it again; 0 for none."""
+    stands: bool
+    """Whether its lines are in the note, as far as that is recorded."""
+
+    @property
+    def can_undo(self) -> bool:
+        """Return whether it can be taken back, as far as the record tells."""
+        lines = self.change.lines
+        return self.stands and not self.change.forgotten and bool(lines.old or lines.new)
+
+
+@dataclass(frozen=True, slots=True)
+class WantedChanges:
+    """Which changes somebody asked for."""
+
+    limit: int = 0
+    """0 for the usual number."""
+    number: int = 0
+    """One change in full; 0 for a list."""
+    since: str = ""
+    """Only from this time on (ISO 8601 in UTC)."""
+    path: str = ""
+
+
+def parse_wanted(text: str, *, now: datetime) -> WantedChanges:
+    """Parse `N`, `#N`, `today` or a path. `now` is on the owner's clock."""
+    text = text.strip().strip("`").strip()
+    if not text:
+        return WantedChanges()
+    if is_number(text):
+        return WantedChanges(limit=int(text))
+    if is_number(text.removeprefix("#").strip()):
+        return WantedChanges(number=int(text.removeprefix("#")))
+    if text.casefold() == "today":
+        return WantedChanges(since=_start_of_day(now))
+    return WantedChanges(path=text)
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number that state.db can hold."""
+    return text.isascii() and text.isdecimal() and len(text) <= 18 and int(text) > 0
+
+
+def _start_of_day(now: datetime) -> str:
+    return format_timestamp(datetime.combine(now.date(), time.min, now.tzinfo))
+
+
+def show_standing(db: "Connection", change: Change) -> ShownChange:
+    """Return a change with what became of it."""
+    chain = read_chain(db, change.number)
+    at = [each.number for each in chain].index(change.number)
+    later = chain[at + 1].number if at + 1 < len(chain) else 0
+    stands = (len(chain) - at) % 2 == 1
+    if not change.undoes:
+        return ShownChange(change, "made" if stands else "taken_back", change.number, later, stands)
+    # The beginning of the chain may be pruned; then its first change is an undo.
+    is_undo = (at + bool(chain[0].undoes)) % 2
+    root = chain[0].undoes or chain[0].number
+    return ShownChange(change, "undo" if is_undo else "redo", root, later, stands)
+
+
+def format_row(shown: ShownChange, names: ChangeNames, now: datetime) -> str:
+    """Return one change on one line, as Markdown."""
+    change = shown.change
+    return phrases.CHANGES_ROW.format(
+        number=change.number,
+        time=moment_in_short(datetime.fromisoformat(change.at), now),
+        who=names.author(change),
+        path=escape_path(change.path),
+        what=describe_effect(shown),
+    )
+
+
+def describe_change(shown: ShownChange, names: ChangeNames, now: datetime, *, touches: str) -> str:
+    """Return everything about one change, with its lines, as Markdown. `touches`: whose lines it replaced."""
+    change = shown.change
+    origin = change.origin
+    head = phrases.CHANGE_HEAD.format(
+        number=change.number,
+        path=escape_path(change.path),
+        line=change.lines.line + min(change.lines.lead, max(len(change.lines.new) - 1, 0)),
+        time=format_time(change.at, now),
+        who=names.author(change),
+    )
+    if origin.chat and origin.person:
+        head += phrases.CHANGE_CHAT.format(chat=names.chat(origin.chat))
+    head += phrases.CHANGE_MADE_BY.get(origin.made_by, "")
+    if origin.model:
+        head += phrases.CHANGE_MODEL.format(model=one_line(origin.model))
+    told = [f"{head}."]
+    if origin.says:
+        told.append(phrases.CHANGE_SAYS.format(says=one_line(", ".join(origin.says))))
+    if shown.standing in ("undo", "redo"):
+        phrase = phrases.CHANGE_IS_UNDO if shown.standing == "undo" else phrases.CHANGE_IS_REDO
+        told.append(phrase.format(number=shown.root))
+    if touches:
+        told.append(phrases.CHANGE_TOUCHES.format(people=touches))
+    return "\n\n".join(filter(None, [" ".join(told), _fenced(format_diff(change)), _describe_future(shown)]))
+
+
+def _describe_future(shown: ShownChange) -> str:
+    if shown.change.forgotten:
+        return phrases.CHANGE_FORGOTTEN
+    if shown.stands:
+        return phrases.CHANGE_UNDO_HINT.format(number=shown.change.number) if shown.can_undo else ""
+    phrase = phrases.CHANGE_WAS_REDONE if shown.standing == "undo" else phrases.CHANGE_WAS_UNDONE
+    return phrase.format(number=shown.next_undo)
+
+
+def _fenced(text: str) -> str:
+    return fence(text) if text else ""
+
+
+def quote_lines(lines: Sequence[str]) -> str:
+    """Return some lines as a quotation, cut if they are many or long; blank ones at the beginning are left out."""
+    filled = list(dropwhile(lambda line: not line.strip(), lines))
+    shown = [f"> {one_line(line, limit=SHOWN_LINE_CHARS)}".rstrip() for line in filled[:SHOWN_LINES]]
+    more = len(filled) - len(shown)
+    return "\n".join([*shown, *([f"> {phrases.CHANGE_MORE_LINES.format(count=more)}"] if more else [])])
+
+
+def describe_refusal(refusal: UndoRefused) -> str:
+    """Return why a change was not taken back and what to do, as Markdown."""
+    told = [str(refusal)]
+    if refusal.reason == "undone":
+        told.append(phrases.UNDO_UNDONE_HINT.format(by=refusal.by))
+    if refusal.reason == "changed_later":
+        told.append(phrases.UNDO_LATER_HINT.format(by=refusal.by))
+    if refusal.diff:
+        told.append(phrases.UNDO_EDITED_DIFF)
+    return "\n\n".join(filter(None, [" ".join(told), _fenced(strip_controls(refusal.diff))]))
+
+
+def keep_days(settings: "Settings") -> int:
+    """Return for how many days changes are recorded."""
+    del settings
+    return 90
+
+
+def describe_coverage(settings: "Settings") -> str:
+    """Return that others may have changed the notes too, if several instances share them; "" otherwise."""
+    if not settings.index.url.get_secret_value():
+        return ""
+    name = settings.instance.name or gethostname()
+    return phrases.CHANGES_HERE_ONLY.format(name=name)
+
+
+def describe_effect(shown: ShownChange) -> str:
+    """Return what a change did with which words: `added “The key is under the mat.”`."""
+    if shown.standing in ("undo", "redo"):
+        phrase = phrases.CHANGE_UNDOES if shown.standing == "undo" else phrases.CHANGE_REDOES
+        return phrase.format(number=shown.root, what=_describe_lines(shown.change))
+    what = _describe_lines(shown.change)
+    return phrases.CHANGE_TAKEN_BACK.format(what=what) if shown.standing == "taken_back" else what
+
+
+def _describe_lines(change: Change) -> str:
+    lines = change.lines
+    old, new = _first_words(lines.old), _first_words(lines.new[lines.lead :] or lines.new)
+    if old and new:
+        return phrases.CHANGE_CHANGED.format(old=old, new=new)
+    if new:
+        return phrases.CHANGE_ADDED.format(new=new)
+    return phrases.CHANGE_REMOVED.format(old=old) if old else phrases.CHANGE_BLANK
+
+
+def _first_words(lines: Sequence[str]) -> str:
+    """Return the first words of some lines, if possible not those of a heading."""
+    filled = [line for line in lines if line.strip()]
+    text = next((line for line in filled if not line.lstrip().startswith("#")), filled[0] if filled else "")
+    return one_line(bare_words(text), limit=WORDS_CHARS)
+
+
+def format_diff(change: Change) -> str:
+    """Return the lines of a change with `-` and `+` before them, long ones cut."""
+    rows = [strip_controls(row) for row in _compare(change)]
+    shown = [row if len(row) <= DIFF_LINE_CHARS else f"{row[:DIFF_LINE_CHARS]}…" for row in rows[:DIFF_LINES]]
+    more = len(rows) - len(shown)
+    return "\n".join([*shown, *([phrases.CHANGE_MORE_LINES.format(count=more)] if more else [])])
+
+
+def _compare(change: Change) -> Iterator[str]:
+    old, new = change.lines.old, change.lines.new
+    if len(old) + len(new) > _COMPARED_LINES or not (old and new):
+        yield from (f"-{line}" for line in old)
+        yield from (f"+{line}" for line in new)
+        return
+    for row in list(difflib.unified_diff(old, new, n=2, lineterm=""))[2:]:
+        if not row.startswith("@@"):
+            yield row
+
+
+def fence(text: str, language: str = "diff") -> str:
+    """Return a text as a code block of Markdown that nothing in it can end."""
+    marks = "```"
+    while marks in text:
+        marks += "`"
+    return f"{marks}{language}\n{text}\n{marks}"
+
+
+def format_time(at: str, now: datetime) -> str:
+    """Return `today at 09:41` or `on 21 November 2026 at 09:41`; `at` is ISO 8601."""
+    moment = datetime.fromisoformat(at).astimezone(now.tzinfo)
+    return phrases.CHANGE_TIME.format(day=_format_day(moment.date(), now.date()), time=f"{moment:%H:%M}")
+
+
+def _format_day(day: date, today: date) -> str:
+    if day == today:
+        return phrases.CHANGE_TODAY
+    if day == today - timedelta(1):
+        return phrases.CHANGE_YESTERDAY
+    return phrases.CHANGE_ON.format(date=format_day(day))

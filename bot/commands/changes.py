@@ -1,0 +1,253 @@
+"""Slash commands for the record of changes: list them, take one back, do it again, and say where a line comes from."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from bot import phrases
+from bot.access import Standing
+from bot.buttons import buttons_for
+from bot.change_names import ChangeNames, read_names
+from bot.change_texts import (
+    ShownChange,
+    WantedChanges,
+    describe_change,
+    describe_coverage,
+    describe_refusal,
+    format_row,
+    is_number,
+    keep_days,
+    parse_wanted,
+    quote_lines,
+    show_standing,
+)
+from bot.commands.command import CommandCall, CommandReply
+from bot.line_origin import find_replaced
+from bot.messages import Choice
+from bot.note_refs import format_note_ref, parse_note_ref
+from bot.services import Services
+from bot.state.changes import Change, find_change, read_changes
+from bot.undo import Undone, UndoRefused, UndoService
+from bot.visible_names import escape_path
+from memory.errors import NoteMissing
+
+if TYPE_CHECKING:
+    from apsw import Connection
+
+USUAL_COUNT = 10
+MAX_COUNT = 50
+"""The most changes in one answer."""
+
+
+async def show_changes(call: CommandCall, services: Services) -> str | CommandReply:
+    """List changes, newest first: one's own, for owners everybody's; or show one in full."""
+    wanted = parse_wanted(call.options.get("what", ""), now=services.now())
+    await UndoService(services.note_writer, services.state).settle_open()
+    if wanted.number:
+        return await _show_one(wanted.number, call, services)
+    path, problem = await _resolve_path(wanted.path, services)
+    limit = min(wanted.limit or (MAX_COUNT if wanted.since else USUAL_COUNT), MAX_COUNT)
+
+    def read(db: "Connection") -> tuple[list[ShownChange], ChangeNames]:
+        names = _read_names(db, (), call, services)
+        people = None if call.standing is Standing.OWNER else sorted(names.own)
+        found = read_changes(db, limit=limit + 1, since=wanted.since, path=path, people=people)
+        return [show_standing(db, each) for each in found], _read_names(db, found, call, services)
+
+    found, names = await services.state.read(read)
+    if problem and not found:
+        return problem
+    told = [_format_list(found[:limit], wanted, path, names, call, services)]
+    if len(found) > limit and limit < MAX_COUNT:
+        told.append(phrases.CHANGES_MORE.format(count=min(3 * limit, MAX_COUNT)))
+    return "\n\n".join(filter(None, [" ".join(told), describe_coverage(services.settings)]))
+
+
+def _format_list(
+    found: Sequence[ShownChange],
+    wanted: WantedChanges,
+    path: str,
+    names: ChangeNames,
+    call: CommandCall,
+    services: Services,
+) -> str:
+    all_ = call.standing is Standing.OWNER
+    if not found:
+        if path:
+            phrase = phrases.CHANGES_NONE_OF_NOTE if all_ else phrases.CHANGES_NONE_OF_NOTE_OWN
+            return phrase.format(path=escape_path(path), days=keep_days(services.settings))
+        if wanted.since:
+            return phrases.CHANGES_NONE_TODAY if all_ else phrases.CHANGES_NONE_TODAY_OWN
+        return phrases.CHANGES_NONE if all_ else phrases.CHANGES_NONE_OWN
+    head = phrases.CHANGES_ALL if all_ else phrases.CHANGES_OWN
+    if path:
+        head = phrases.CHANGES_OF_NOTE if all_ else phrases.CHANGES_OF_NOTE_OWN
+    elif wanted.since:
+        head = phrases.CHANGES_OF_TODAY if all_ else phrases.CHANGES_OF_TODAY_OWN
+    rows = "\n".join(format_row(each, names, services.now()) for each in found)
+    hint = next(
+        (phrases.CHANGES_HINT_UNDO.format(number=each.change.number) for each in found if each.can_undo),
+        phrases.CHANGES_HINT.format(number=found[0].change.number),
+    )
+    return f"{head.format(path=escape_path(path))}\n\n{rows}\n\n{hint}"
+
+
+async def _show_one(number: int, call: CommandCall, services: Services) -> str | CommandReply:
+    def read(db: "Connection") -> tuple[ShownChange, tuple[Change, ...], ChangeNames] | None:
+        change = find_change(db, number)
+        own = _read_names(db, (), call, services).own
+        if change is None or not _may_see(change, own, call.standing):
+            return None
+        replaced = find_replaced(db, change)
+        return show_standing(db, change), replaced, _read_names(db, (change, *replaced), call, services)
+
+    found = await services.state.read(read)
+    if found is None:
+        return _unknown(number, call.standing)
+    shown, replaced, names = found
+    text = describe_change(
+        shown, names, services.now(), touches=_name_others(replaced, shown.change, names, call)
+    )
+    choices = [_undo_button(number)] if shown.can_undo else []
+    return CommandReply(text, buttons_for(choices)) if choices else text
+
+
+async def undo_change(call: CommandCall, services: Services) -> str | CommandReply:
+    """Take back a change: the latest of one's own, or the one with this number."""
+    asked = call.options.get("number", "").removeprefix("#")
+    if asked and not is_number(asked):
+        return phrases.UNDO_USAGE
+    undoing = UndoService(services.note_writer, services.state)
+    own = await _find_own(call, services)
+    try:
+        if not asked:
+            undone = await undoing.undo_last(own, key=call.key, origin=call.origin)
+            if undone is None:
+                is_owner = call.standing is Standing.OWNER
+                return phrases.UNDO_NOTHING_OWNER if is_owner else phrases.UNDO_NOTHING
+        else:
+            change = await undoing.find_change(int(asked))
+            if change is None or not _may_see(change, frozenset(own), call.standing):
+                return _unknown(int(asked), call.standing)
+            undone = await undoing.undo(int(asked), key=call.key, origin=call.origin)
+    except UndoRefused as refusal:
+        return await _explain(refusal, call, services)
+    return await _format_undone(undone, call, services)
+
+
+async def redo_change(call: CommandCall, services: Services) -> str | CommandReply:
+    """Make the change again that one took back last."""
+    undoing = UndoService(services.note_writer, services.state)
+    own = await _find_own(call, services)
+    try:
+        undone = await undoing.redo_last(own, key=call.key, origin=call.origin)
+    except UndoRefused as refusal:
+        return await _explain(refusal, call, services)
+    return await _format_undone(undone, call, services) if undone else phrases.REDO_NOTHING
+
+
+async def _format_undone(undone: Undone, call: CommandCall, services: Services) -> str | CommandReply:
+    original, made = undone.original, undone.change
+
+    def read(db: "Connection") -> tuple[tuple[Change, ...], ChangeNames]:
+        replaced = find_replaced(db, original if not undone.is_redo else made)
+        return replaced, _read_names(db, (original, *replaced), call, services)
+
+    replaced, names = await services.state.read(read)
+    is_own = original.origin.person in names.own
+    whose = "" if is_own else phrases.UNDONE_WHOSE.format(who=names.author(original))
+    removed, put_back = quote_lines(undone.removed), quote_lines(undone.put_back)
+    told = []
+    if removed or put_back:
+        told.append(
+            (
+                phrases.UNDONE_BOTH
+                if removed and put_back
+                else phrases.UNDONE_REMOVED
+                if removed
+                else phrases.UNDONE_PUT_BACK
+            ).format(removed=removed, put_back=put_back)
+        )
+    if others := _name_others(replaced, original, names, call):
+        told.append(phrases.UNDO_TOUCHES.format(people=others))
+    number = original.undoes or original.number
+    if undone.is_redo:
+        told.append(phrases.REDO_HOW_TO_UNDO.format(number=made.number))
+    else:
+        told.append(phrases.UNDO_HOW_TO_REDO)
+    place = (
+        format_note_ref(undone.path, undone.line_start, undone.line_end)
+        if undone.put_back
+        else escape_path(undone.path)
+    )
+    phrase = phrases.REDONE if undone.is_redo else phrases.UNDONE
+    text = "\n\n".join([phrase.format(number=number, place=place, whose=whose), *told])
+    if undone.is_redo:
+        return text
+    return CommandReply(text, buttons_for([Choice(phrases.REDO_BUTTON, "/redo")]))
+
+
+async def _explain(refusal: UndoRefused, call: CommandCall, services: Services) -> str:
+    """Return why a change was not taken back; a later change of somebody else is not told by its number."""
+
+    def read(db: "Connection") -> bool:
+        change = find_change(db, refusal.by) if refusal.by else None
+        own = _read_names(db, (), call, services).own
+        return change is None or _may_see(change, own, call.standing)
+
+    if not await services.state.read(read):
+        return phrases.UNDO_REFUSED_BY_OTHERS
+    return describe_refusal(refusal)
+
+
+def _name_others(replaced: Sequence[Change], change: Change, names: ChangeNames, call: CommandCall) -> str:
+    """Return whose lines a change replaced, besides its own author's; only owners see names."""
+    others = [each for each in replaced if each.origin.person != change.origin.person]
+    named = (
+        names.author(each)
+        if call.standing is Standing.OWNER or each.origin.person in names.own
+        else phrases.CHANGE_SOMEBODY_ELSE
+        for each in others
+    )
+    return ", ".join(dict.fromkeys(named))
+
+
+def _may_see(change: Change, own: frozenset[str], standing: Standing) -> bool:
+    return standing is Standing.OWNER or change.origin.person in own
+
+
+def _unknown(number: int, standing: Standing) -> str:
+    phrase = phrases.CHANGE_UNKNOWN if standing is Standing.OWNER else phrases.CHANGE_UNKNOWN_OWN
+    return phrase.format(number=number)
+
+
+def _undo_button(number: int) -> Choice:
+    return Choice(phrases.UNDO_BUTTON.format(number=number), f"/undo {number}")
+
+
+async def _find_own(call: CommandCall, services: Services) -> Sequence[str]:
+    ids = await services.state.read(lambda db: services.access.find_ids(db, call.message.sender))
+    return sorted(map(str, ids))
+
+
+def _read_names(
+    db: "Connection", changes: Iterable[Change], call: CommandCall, services: Services
+) -> ChangeNames:
+    return read_names(
+        db,
+        changes,
+        access=services.access,
+        channels=services.settings.channels,
+        reader=call.message.sender,
+        here=str(call.message.chat),
+    )
+
+
+async def _resolve_path(asked: str, services: Services) -> tuple[str, str]:
+    """Return the path of a note, and what is wrong with it: a note that is gone may have changed before."""
+    if not asked:
+        return "", ""
+    path = parse_note_ref(asked).path
+    try:
+        return await services.memory.resolve_path(path), ""
+    except NoteMissing as missing:
+        return (path if path.endswith(".md") else f"{path}.md"), str(missing)

@@ -1,0 +1,122 @@
+"""Which lines an undo replaces by which, and why it cannot be done."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import apsw
+
+from bot.state import changes
+from bot.state.changes import Change
+from bot.visible_names import escape_path
+from memory.errors import EditRefused
+from memory.line_reversal import LinesReplacement, describe_edits, plan_reversal
+
+Refusal = Literal[
+    "unknown", "undone", "redone", "forgotten", "nothing", "note_gone", "changed_later", "edited"
+]
+"""Why a change is not undone: there is no such change; it is already undone; it was an undo, and is already redone;
+`/forget` has removed its text; it changed no line; its note is gone; a later change has edited its lines, or somebody
+outside of Commonplace."""
+
+
+class UndoRefused(EditRefused):
+    """The change stays as it is."""
+
+    def __init__(self, message: str, reason: Refusal, *, by: int = 0, diff: str = "") -> None:
+        """`by`: the change that undid it, or that edited its lines. `diff`: from its lines to those there now."""
+        super().__init__(message)
+        self.reason = reason
+        self.by = by
+        self.diff = diff
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedUndo:
+    """What an undo does to a note."""
+
+    undoes: int
+    """Number of the change that it takes back: the last one of its chain."""
+    lines: LinesReplacement
+    may_delete: bool
+    """Whether the note is deleted if nothing is left in it."""
+
+
+def find_standing(db: apsw.Connection, number: int) -> tuple[Change, ...]:
+    """Return the chain (see `changes.read_chain`) of a change that can be taken back. Raises UndoRefused."""
+    chain = changes.read_chain(db, number)
+    at = next((at for at, each in enumerate(chain) if each.number == number), None)
+    if at is None:
+        raise UndoRefused(f"There is no change {number}.", "unknown")
+    last = chain[-1]
+    if (len(chain) - at) % 2 == 0:
+        if chain[at].undoes and at % 2:
+            raise UndoRefused(
+                f"Change {number} was an undo, and {last.number} already redid it.", "redone", by=last.number
+            )
+        raise UndoRefused(
+            f"Change {number} is already undone, by change {last.number}.", "undone", by=last.number
+        )
+    if any(each.forgotten for each in chain):
+        raise UndoRefused(f"Text of change {number} has been forgotten, so it can't be undone.", "forgotten")
+    if not (last.lines.old or last.lines.new):
+        raise UndoRefused(f"Change {number} left every line as it was; there is nothing to undo.", "nothing")
+    return chain
+
+
+def plan_undo(chain: Sequence[Change], text: str, *, later: Callable[[], Sequence[Change]]) -> PlannedUndo:
+    """Return what takes back the last change of a chain in its note, whose text is `text` now.
+
+    `later` returns the changes of the note since, for the explanation of a refusal. Raises UndoRefused.
+    """
+    last = chain[-1]
+    found = plan_reversal(text, last.lines)
+    if found is None:
+        raise _explain(last, text, later)
+    # The beginning of the chain may be pruned; then its first change is an undo.
+    takes_back = (len(chain) + bool(chain[0].undoes)) % 2 == 1
+    if len(chain) > 1 and last.lines.old == (before := chain[-2].lines).new:
+        found = replace(found, lead=before.lead)
+    return PlannedUndo(last.number, found, may_delete=takes_back)
+
+
+def _explain(change: Change, text: str, later: Callable[[], Sequence[Change]]) -> UndoRefused:
+    path, number = escape_path(change.path), change.number
+    if not text:
+        return UndoRefused(f"{path} is gone or empty, and change {number} with it.", "note_gone")
+    if by := _find_later_edit(later(), change):
+        return UndoRefused(
+            f"Change {by} edited the lines of change {number} in {path}; undo {by} first.",
+            "changed_later",
+            by=by,
+        )
+    return UndoRefused(
+        f"The lines of change {number} in {path} have been edited since, so they stay as they are.",
+        "edited",
+        diff=describe_edits(text, change.lines),
+    )
+
+
+def _find_later_edit(later: Sequence[Change], change: Change) -> int:
+    """Return the number of the last change that replaced lines of this one; 0 if none did."""
+    ours, found = _filled(change.lines.new), 0
+    for each in _without_undone(later):
+        if not each.forgotten and (ours & _filled(each.lines.old)) - _filled(each.lines.new):
+            ours |= _filled(each.lines.new)
+            found = each.number
+    return found
+
+
+def _without_undone(changes_: Sequence[Change]) -> Iterator[Change]:
+    """Yield the last change of each chain among these, unless its undo has left nothing of it."""
+    numbers, undone_by = {each.number for each in changes_}, {each.undoes: each for each in changes_}
+    for each in changes_:
+        length, last = 1, each
+        while each.undoes not in numbers and last.number in undone_by:
+            length, last = length + 1, undone_by[last.number]
+        if each.undoes not in numbers and length % 2:
+            yield last
+
+
+def _filled(lines: Sequence[str]) -> set[str]:
+    return {line for line in lines if line.strip()}
