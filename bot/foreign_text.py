@@ -42,6 +42,8 @@ _NO_CONTENT = frozenset({"path", "note", "ref", "chat", "who", "date", "source",
 _HEADING = re.compile(r"[^:]*?: (?P<name>.+?) \([^()]*\)(?:\. |$)")
 _NUMBER = re.compile(r"[^\W_]*\d(?:[\w.,:/-]*\w)?")
 _DATE_OR_TIME = re.compile(r"\d{4}-\d{2}-\d{2}(?:t[\d:]+)?|\d{1,2}[:.]\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+_MAX_LETTERS = 4
+"""Maximum code points of one letter with its marks, in scripts without spaces."""
 _QUOTE_SPACE = re.compile(r"\s+")
 
 
@@ -287,7 +289,7 @@ class _Words(NamedTuple):
         words = tokenize(text)
         numbers = [found.lower() for found in _NUMBER.findall(text)]
         return cls(
-            frozenset([*((word,) for word in words), *pairwise(words)]),
+            frozenset([*((word,) for word in words), *_unspaced_pairs(words)]),
             frozenset(numbers),
             "".join(letter for letter in text if letter.isdigit()),
         )
@@ -348,6 +350,11 @@ def _unmarked(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for each in value:
             yield from _unmarked(each)
+
+
+def _unspaced_pairs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    if any(not word.isascii() for word in words):
+        yield from (pair for pair in pairwise(words) if len(pair[0]) <= _MAX_LETTERS >= len(pair[1]))
 
 
 def _content(text: str) -> tuple[frozenset[tuple[str, ...]], tuple[str, ...]]:

@@ -85,7 +85,7 @@ def check_edit(old: str, new: str, reading: TurnReading, *, note: str, is_core: 
             raise EditRefused(MARK_REFUSED)
         if says and is_core:
             raise EditRefused(CORE_REFUSED.format(names=names))
-        if _loses_words(before, after) and (says or not _speaks_of(reading, before)):
+        if _loses_words(before, after) and (says or not _speaks_of(reading, before, after)):
             raise EditRefused(REPLACEMENT_REFUSED.format(names=names))
     return CheckedText(text, says, note=MARKED.format(names=names)) if says else CheckedText(new)
 
@@ -113,10 +113,16 @@ def _loses_words(before: str, after: str) -> bool:
     return any(term.tokens not in kept for term in parse_query(own))
 
 
-def _speaks_of(reading: TurnReading, lines: str) -> bool:
-    """Return whether the person has spoken of what some lines say, in this turn."""
+def _speaks_of(reading: TurnReading, before: str, after: str) -> bool:
+    """Return whether the person has spoken of what some lines say in this turn, or has said all that is new in them."""
     said = "\n".join(map(person_words, reading.last_turn))
-    return bool(said.strip()) and covers(said, remove_marks(lines))
+    if not said.strip():
+        return False
+    old, new = ({term.tokens for term in parse_query(remove_marks(each))} for each in (before, after))
+    fresh = new - old
+    return covers(said, remove_marks(before)) or bool(
+        old & new and fresh and fresh <= {term.tokens for term in parse_query(said)}
+    )
 
 
 def _is_ordered(orders: Iterable[str], text: str) -> bool:

@@ -290,6 +290,8 @@ async def test_what_is_noted_is_not_removed_or_replaced_unasked(
             "6666",
             "- The boiler code is 6666 (says letter 1.pdf).",
         ),
+        ("no, 1234", "4711", "1234", "- The boiler code is 1234."),
+        ("Undo that", BOILER, "", ""),
         ("The boiler code is 1234 now", "4711", "1234", "- The boiler code is 1234."),
     ],
 )
