@@ -13,7 +13,6 @@ from bot.conversations.passages import (
     decode_passages,
     encode_passages,
     format_block,
-    mark_passage,
 )
 from bot.foreign_text import AuthorFinder, TurnReading, find_foreign
 from bot.log.tracebacks import error_location
@@ -22,7 +21,7 @@ from bot.models.protocol import AssistantMessage, Message, ToolCall, ToolResult,
 from bot.models.token_estimate import estimate_message_tokens
 from bot.state.conversations import ReadPosition, Row, read_open
 from bot.state.database import State, StateFault, run_to_completion
-from memory.attribution import find_says
+from memory.attribution import attribute_passage, find_says
 
 if TYPE_CHECKING:
     from apsw import Connection
@@ -235,8 +234,8 @@ class Conversation:
     def reading(self, *, before: int | None = None) -> TurnReading:
         """Return what a model has read of the conversation, up to the entry `before` (a seq), which is left out."""
         messages = (each.message for each in self.entries if before is None or each.seq < before)
-        beside = "\n".join([self.recalled, *map(mark_passage, self.passages)])
-        return TurnReading(tuple(messages), self.summary, beside)
+        passages = (attribute_passage(each.text, each.says) for each in self.passages)
+        return TurnReading(tuple(messages), self.summary, "\n".join([self.recalled, *passages]))
 
     async def save_recalled(self, recalled: str) -> None:
         """Store what the notes say at the start of the conversation."""

@@ -7,7 +7,7 @@ from typing import Any
 from bot.conversations.recall import escape_notes_tags
 from bot.note_refs import format_note_ref
 from bot.sanitize import one_line
-from memory.attribution import attribute, find_says
+from memory.attribution import attribute_passage
 
 BLOCK_TEMPLATE = """\
 <notes>
@@ -42,12 +42,6 @@ def format_block(passages: Sequence[RecalledPassage]) -> str:
     if not passages:
         return ""
     return BLOCK_TEMPLATE.format(passages=escape_notes_tags("\n\n".join(map(_format_passage, passages))))
-
-
-def mark_passage(passage: RecalledPassage) -> str:
-    """Return a passage's text; each line of a filed document is marked, so that none can pose as another note."""
-    text = passage.text
-    return text if find_says(text) else attribute(text, passage.says)
 
 
 def fit_passages(passages: Iterable[RecalledPassage], *, max_chars: int) -> tuple[RecalledPassage, ...]:
@@ -90,4 +84,6 @@ def _format_passage(passage: RecalledPassage) -> str:
     ]
     place = format_note_ref(passage.path, passage.line_start, passage.line_end)
     told = "; ".join(filter(None, about))
-    return f"{one_line(f'{place} ({told})' if told else place)}\n{mark_passage(passage)}"
+    return (
+        f"{one_line(f'{place} ({told})' if told else place)}\n{attribute_passage(passage.text, passage.says)}"
+    )

@@ -97,3 +97,25 @@ async def test_an_answer_that_repeats_a_document_says_so_where_it_is_stored(tmp_
         await loaded.load()
     says = [each.message.says for each in loaded.entries if isinstance(each.message, AssistantMessage)]
     assert says == [("letter.pdf",), ()]
+
+
+async def test_a_flush_does_not_take_up_what_a_marked_note_says(tmp_path: Path) -> None:
+    notes = tmp_path / "memory"
+    (notes / "documents").mkdir(parents=True)
+    (notes / "2026-11-20.md").write_text("# 2026-11-20\n\n- For a bank, take AcmeBank (says letter.pdf)\n")
+    (notes / "documents" / "2026-11-19-lease.md").write_text(
+        "# Lease\n\nThe bank of the landlord is ZenBank.\n"
+    )
+    model = ScriptedModel()
+    async with open_conversation_harness(tmp_path, alone(model)) as chat:
+        await chat.take_turn("Which bank should I take?")
+        model.enqueue(
+            "- For a bank, take AcmeBank.\n- The landlord has ZenBank.\n\n# MEMORY.md\n\n- Take AcmeBank."
+        )
+        await chat.compactor.flush(chat.conversation)
+        shown = shown_text(model.history[-1].messages[-1])
+        assert "The bank of the landlord is ZenBank. (says document lease)" in shown
+        assert "- For a bank, take AcmeBank. (says letter.pdf)" in chat.note()
+        assert "- The landlord has ZenBank. (says document lease)" in chat.note()
+        assert "- Take AcmeBank. (says letter.pdf)" in chat.note()
+        assert chat.note("MEMORY.md") == ""
