@@ -241,7 +241,7 @@ def document_name(document: AttachedText) -> str:
 
 
 def _foreign_in_result(content: str) -> Iterator[ForeignText]:
-    if '"says"' not in content:
+    if "says" not in content:
         return
     try:
         yield from _find_says(json.loads(content))
@@ -250,7 +250,7 @@ def _foreign_in_result(content: str) -> Iterator[ForeignText]:
 
 
 def _find_says(value: object) -> Iterator[ForeignText]:
-    """Yield what the parts of a tool's result say that have a field `says`."""
+    """Yield what the parts of a tool's result say that have a field `says`, or lines with marks."""
     if isinstance(value, Mapping):
         says = value.get("says")
         if isinstance(says, list) and says:
@@ -260,7 +260,10 @@ def _find_says(value: object) -> Iterator[ForeignText]:
             marked = marked_lines(text)
             yield from (ForeignText(str(name), marked or text, is_noted=bool(marked)) for name in says)
         for each in value.values():
-            yield from _find_says(each)
+            if not (says and isinstance(each, str)):
+                yield from _find_says(each)
+    elif isinstance(value, str):
+        yield from _marked(value)
     elif isinstance(value, list):
         for each in value:
             yield from _find_says(each)
