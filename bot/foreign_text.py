@@ -39,6 +39,8 @@ _REPORTING_WORDS = (
 """What models add when they write down what somebody said."""
 _NO_CONTENT = frozenset({"path", "note", "ref", "chat", "who", "date", "source", "told", "superseded_by"})
 """Fields of a tool's result that only describe the text."""
+_OF_NOTES = frozenset({"memory_search", "memory_get", "conversation_get"})
+"""Tools whose results are the person's own unless they say otherwise; any other tool with foreign text has `says`."""
 _HEADING = re.compile(r"[^:]*?: (?P<name>.+?) \([^()]*\)(?:\. |$)")
 _NUMBER = re.compile(r"[^\W_]*\d(?:[\w.,:/-]*\w)?")
 _DATE_OR_TIME = re.compile(r"\d{4}-\d{2}-\d{2}(?:t[\d:]+)?|\d{1,2}[:.]\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
@@ -335,7 +337,7 @@ def _own_notes(reading: TurnReading) -> Iterator[str]:
     for text in (reading.recalled, reading.summary):
         yield from (line for line in text.split("\n") if line.strip() and not find_says(line))
     for message in reading.messages:
-        if isinstance(message, ToolResult) and not message.failed:
+        if isinstance(message, ToolResult) and message.name in _OF_NOTES and not message.failed:
             try:
                 yield from _unmarked(json.loads(message.content))
             except (ValueError, RecursionError):

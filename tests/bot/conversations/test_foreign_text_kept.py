@@ -3,10 +3,12 @@
 from pathlib import Path
 
 from bot.conversations.conversation import SUMMARY_OF_OTHERS, Conversation
-from bot.messages import Quoted
+from bot.foreign_text import find_foreign
+from bot.messages import PersonId, Quoted
 from bot.models.errors import Unreachable
-from bot.models.protocol import AssistantMessage, AttachedText, UserMessage
+from bot.models.protocol import AssistantMessage, AttachedText, ToolCall, ToolResult, UserMessage
 from bot.state import changes
+from bot.turn_context import TurnContext
 from tests.fakes.conversation_harness import ConversationHarness, open_conversation_harness
 from tests.fakes.scripted_model import ScriptedModel, alone, shown_text
 
@@ -119,3 +121,22 @@ async def test_a_flush_does_not_take_up_what_a_marked_note_says(tmp_path: Path) 
         assert "- The landlord has ZenBank. (says document lease)" in chat.note()
         assert "- Take AcmeBank. (says letter.pdf)" in chat.note()
         assert chat.note("MEMORY.md") == ""
+
+
+async def test_a_call_that_runs_again_has_read_the_same_as_the_first_time(tmp_path: Path) -> None:
+    search, write = ToolCall("abcdefgh1", "memory_search", "{}"), ToolCall("abcdefgh2", "memory_write", "{}")
+    async with open_conversation_harness(tmp_path, alone(ScriptedModel())) as chat:
+        await chat.conversation.append(UserMessage("Which bank?"))
+        await chat.conversation.append(AssistantMessage("", (search, write)))
+        context = TurnContext(chat.conversation.chat, PersonId("telegram", "1"))
+        first = context.tool_context(chat.conversation, write.id)
+        # The program ends after the other call of the step.
+        found = '{"results": [{"snippet": "Take AcmeBank", "says": ["letter.pdf"]}]}'
+        await chat.conversation.append(ToolResult(search.id, search.name, found))
+        again = context.tool_context(chat.conversation, write.id)
+        await chat.conversation.append(ToolResult(write.id, write.name, "{}"))
+        await chat.conversation.append(AssistantMessage("", (ToolCall("abcdefgh3", "memory_write", "{}"),)))
+        later = context.tool_context(chat.conversation, "abcdefgh3")
+    assert (first.key, first.reading) == (again.key, again.reading)
+    assert [each.says for each in find_foreign(first.reading)] == []
+    assert [each.says for each in find_foreign(later.reading)] == ["letter.pdf"]
