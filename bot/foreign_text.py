@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -28,6 +28,8 @@ OWN_SHARE = 0.5
 """Minimum share of a text's meaningful words that are the person's own, for the text to be theirs …"""
 OWN_FOR_EACH_FOREIGN = 4
 """… and how many own words there must be for each word that only foreign text has."""
+NOTED_SHARE = 1 / 3
+"""Minimum share of the other words that must be in a marked note, for the text to come from it."""
 SURE_DIGITS = 5
 """A number with this many digits is the same however it is grouped, and is never made up by a model."""
 
@@ -37,9 +39,13 @@ _REPORTING_WORDS = (
 """What models add when they write down what somebody said."""
 _NO_CONTENT = frozenset({"path", "note", "ref", "chat", "who", "date", "source", "told", "superseded_by"})
 """Fields of a tool's result that only describe the text."""
+_OF_NOTES = frozenset({"memory_search", "memory_get", "conversation_get"})
+"""Tools whose results are the person's own unless they say otherwise; any other tool with foreign text has `says`."""
 _HEADING = re.compile(r"[^:]*?: (?P<name>.+?) \([^()]*\)(?:\. |$)")
 _NUMBER = re.compile(r"[^\W_]*\d(?:[\w.,:/-]*\w)?")
 _DATE_OR_TIME = re.compile(r"\d{4}-\d{2}-\d{2}(?:t[\d:]+)?|\d{1,2}[:.]\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+_MAX_LETTERS = 4
+"""Maximum code points of one letter with its marks, in scripts without spaces."""
 _QUOTE_SPACE = re.compile(r"\s+")
 
 
@@ -54,6 +60,8 @@ class ForeignText:
     says: str
     """Whose words it is: a document, a name."""
     text: str
+    is_noted: bool = False
+    """Whether it was written down before and marked then; only what has words of it comes from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +114,14 @@ class AuthorFinder:
         texts = find_foreign(reading) if foreign is None else foreign
         self.says = tuple(dict.fromkeys(clean_name(each.says) for each in texts))
         """Whose words have been read; () if there is no foreign text."""
-        self._foreign = [(clean_name(each.says), _Words.of(each.text)) for each in texts]
-        self._own = _own_candidates(reading, own, together=together) if texts else []
+        self._texts = texts
+        self._foreign: list[tuple[ForeignText, _Words]] = []
+        self._own: list[_Words] = []
+        self._make_own = partial(_own_candidates, reading, own, together=together)
 
     def attribute(self, text: str) -> tuple[str, tuple[str, ...]]:
         """Return a text whose foreign lines are marked, and whose words these are; lines are judged one by one."""
-        if not self._foreign:
+        if not self._texts:
             return text, ()
         lines = clean_text(text).split("\n")
         authors = [self._find_authors(line) for line in lines]
@@ -123,11 +133,20 @@ class AuthorFinder:
         return (marked, says) if says else (text, ())
 
     def find_authors(self, text: str) -> tuple[str, ...]:
-        """Return whose words a text is; () if it is the person's own."""
+        """Return whose words a text is; () if it is the person's own, or says nothing."""
+        return (self._texts and self._find_authors(text)) or ()
+
+    @property
+    def _just_read(self) -> tuple[str, ...]:
+        """Return whose words may be anywhere in what is written now."""
+        names = dict.fromkeys(clean_name(each.says) for each in self._texts if not each.is_noted)
+        return tuple(names)[-MAX_NAMES:]
+
+    def _load(self) -> None:
+        """Split what was read into words, which takes a while for a long document."""
         if not self._foreign:
-            return ()
-        found = self._find_authors(text)
-        return self.says[-MAX_NAMES:] if found is None else found
+            self._own = self._make_own()
+            self._foreign = [(each, _Words.of(each.text)) for each in self._texts]
 
     def _find_authors(self, text: str) -> tuple[str, ...] | None:
         """Return whose words a text is; None if it has no words to tell that by."""
@@ -137,21 +156,19 @@ class AuthorFinder:
         words, numbers = _content(plain)
         if not words and not numbers:
             return None
+        self._load()
         if any(self._is_own(words, numbers, own) for own in self._own):
             return ()
-        own = self._own[-1] if self._own else _Words.of("")
-        matches = [
-            (name, len((words - own.terms) & foreign.terms) + sum(map(foreign.has_number, numbers)))
-            for name, foreign in self._foreign
-        ]
-        most = max(count for _, count in matches)
-        if most == 0:
-            return self.says[-MAX_NAMES:]
+        unsaid = words - self._own[-1].terms
         best: dict[str, int] = {}
-        for name, count in matches:
-            best[name] = max(count, best.get(name, 0))
+        for each, foreign in self._foreign:
+            found = len(unsaid & foreign.terms) + sum(map(foreign.has_number, numbers))
+            if found and (not each.is_noted or found >= NOTED_SHARE * len(unsaid)):
+                best[clean_name(each.says)] = max(found, best.get(clean_name(each.says), 0))
+        if not best:
+            return self._just_read
         ranked = sorted(best, key=lambda name: -best[name])
-        return tuple(name for name in ranked if 2 * best[name] >= most)[:MAX_NAMES]
+        return tuple(name for name in ranked if 2 * best[name] >= best[ranked[0]])[:MAX_NAMES]
 
     def _is_own(self, words: frozenset[tuple[str, ...]], numbers: Sequence[str], own: "_Words") -> bool:
         for number in numbers:
@@ -187,7 +204,7 @@ def _foreign_in(message: Message, is_said: IsSaid) -> Iterator[ForeignText]:
             yield from foreign_parts(message, is_said)
         case AssistantMessage(text=text, says=says):
             for name in says:
-                yield ForeignText(name, text)
+                yield ForeignText(name, text, is_noted=True)
         case ToolResult(content=content, failed=False):
             yield from _foreign_in_result(content)
 
@@ -226,7 +243,7 @@ def document_name(document: AttachedText) -> str:
 
 
 def _foreign_in_result(content: str) -> Iterator[ForeignText]:
-    if '"says"' not in content:
+    if "says" not in content:
         return
     try:
         yield from _find_says(json.loads(content))
@@ -235,17 +252,20 @@ def _foreign_in_result(content: str) -> Iterator[ForeignText]:
 
 
 def _find_says(value: object) -> Iterator[ForeignText]:
-    """Yield what the parts of a tool's result say that have a field `says`."""
+    """Yield what the parts of a tool's result say that have a field `says`, or lines with marks."""
     if isinstance(value, Mapping):
         says = value.get("says")
         if isinstance(says, list) and says:
             parts = (each for key, each in value.items() if key not in _NO_CONTENT and isinstance(each, str))
             text = "\n".join(parts)
             # In a note, only the lines with a mark are somebody else's; a document has no marks.
-            text = marked_lines(text) or text
-            yield from (ForeignText(str(name), text) for name in says)
+            marked = marked_lines(text)
+            yield from (ForeignText(str(name), marked or text, is_noted=bool(marked)) for name in says)
         for each in value.values():
-            yield from _find_says(each)
+            if not (says and isinstance(each, str)):
+                yield from _find_says(each)
+    elif isinstance(value, str):
+        yield from _marked(value)
     elif isinstance(value, list):
         for each in value:
             yield from _find_says(each)
@@ -253,7 +273,7 @@ def _find_says(value: object) -> Iterator[ForeignText]:
 
 def _marked(notes: str) -> Iterator[ForeignText]:
     for line in marked_lines(notes).split("\n"):
-        yield from (ForeignText(name, line) for name in find_says(line))
+        yield from (ForeignText(name, line, is_noted=True) for name in find_says(line))
 
 
 # -- words ------------------------------------------------------------------------------------------------
@@ -274,7 +294,7 @@ class _Words(NamedTuple):
         words = tokenize(text)
         numbers = [found.lower() for found in _NUMBER.findall(text)]
         return cls(
-            frozenset([*((word,) for word in words), *pairwise(words)]),
+            frozenset([*((word,) for word in words), *_unspaced_pairs(words)]),
             frozenset(numbers),
             "".join(letter for letter in text if letter.isdigit()),
         )
@@ -317,7 +337,7 @@ def _own_notes(reading: TurnReading) -> Iterator[str]:
     for text in (reading.recalled, reading.summary):
         yield from (line for line in text.split("\n") if line.strip() and not find_says(line))
     for message in reading.messages:
-        if isinstance(message, ToolResult) and not message.failed:
+        if isinstance(message, ToolResult) and message.name in _OF_NOTES and not message.failed:
             try:
                 yield from _unmarked(json.loads(message.content))
             except (ValueError, RecursionError):
@@ -335,6 +355,11 @@ def _unmarked(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for each in value:
             yield from _unmarked(each)
+
+
+def _unspaced_pairs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    if any(not word.isascii() for word in words):
+        yield from (pair for pair in pairwise(words) if len(pair[0]) <= _MAX_LETTERS >= len(pair[1]))
 
 
 def _content(text: str) -> tuple[frozenset[tuple[str, ...]], tuple[str, ...]]:

@@ -4,7 +4,7 @@ A turn without foreign text is not changed at all.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.foreign_text import AuthorFinder, TurnReading, find_foreign, person_words
 from bot.orders import covers, find_change_orders, find_write_orders
@@ -76,14 +76,16 @@ def check_edit(old: str, new: str, reading: TurnReading, *, note: str, is_core: 
     names = _names(says or finder.says)
     before, after = _whole_lines(note, old, text)
     orders = [*find_change_orders(reading.last_turn), *find_write_orders(reading.last_turn)]
-    if before and not _is_ordered(orders, f"{before}\n{new}"):
+    # Notes shown beside a conversation were marked before: they make nobody change others.
+    is_read = bool(find_foreign(replace(reading, recalled="", summary="")))
+    if before and (is_read or says) and not _is_ordered(orders, f"{before}\n{new}"):
         if not new.strip() and not (find_says(before) and after.strip()):
             raise EditRefused(REMOVAL_REFUSED.format(names=names))
         if after.strip() and set(find_says(before)).difference(find_says(after)):
             raise EditRefused(MARK_REFUSED)
         if says and is_core:
             raise EditRefused(CORE_REFUSED.format(names=names))
-        if _loses_words(before, after) and (says or not _speaks_of(reading, before)):
+        if _loses_words(before, after) and (says or not _speaks_of(reading, before, after)):
             raise EditRefused(REPLACEMENT_REFUSED.format(names=names))
     return CheckedText(text, says, note=MARKED.format(names=names)) if says else CheckedText(new)
 
@@ -111,10 +113,16 @@ def _loses_words(before: str, after: str) -> bool:
     return any(term.tokens not in kept for term in parse_query(own))
 
 
-def _speaks_of(reading: TurnReading, lines: str) -> bool:
-    """Return whether the person has spoken of what some lines say, in this turn."""
+def _speaks_of(reading: TurnReading, before: str, after: str) -> bool:
+    """Return whether the person has spoken of what some lines say in this turn, or has said all that is new in them."""
     said = "\n".join(map(person_words, reading.last_turn))
-    return bool(said.strip()) and covers(said, remove_marks(lines))
+    if not said.strip():
+        return False
+    old, new = ({term.tokens for term in parse_query(remove_marks(each))} for each in (before, after))
+    fresh = new - old
+    return covers(said, remove_marks(before)) or bool(
+        old & new and fresh and fresh <= {term.tokens for term in parse_query(said)}
+    )
 
 
 def _is_ordered(orders: Iterable[str], text: str) -> bool:

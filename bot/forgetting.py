@@ -444,12 +444,16 @@ def _entry_without(row: StoredRow, words: WordsToForget) -> str:
 def _step_without(fields: dict[str, Any], words: WordsToForget) -> dict[str, Any]:
     """Return a step without the matches; words spread over text and calls remove both, and `raw` always goes."""
     text, calls = str(fields.get("text", "")), list(fields.get("calls", ()))
+    says = list(fields.get("says", ()))
     said = words.is_in(text)
     called = [words.is_in(_collect_texts(_parse_json(str(call.get("arguments", ""))))) for call in calls]
-    spread = not said and not any(called) and words.is_in("\n".join([text, *map(_collect_texts, calls)]))
-    kept = {name: value for name, value in fields.items() if name != "raw"}
+    named = [words.is_in(name) for name in says]
+    spread = not (said or any(called) or any(named)) and words.is_in(_collect_texts([text, says, calls]))
+    kept = {name: value for name, value in fields.items() if name not in ("raw", "says")}
+    left = [name for name, gone in zip(says, named, strict=True) if not (gone or spread)]
     return {
         **kept,
+        **({"says": left} if left else {}),
         "text": FORGOTTEN if text and (said or spread) else text,
         "calls": [
             {**call, "arguments": "{}"} if gone or spread else call

@@ -73,7 +73,7 @@ def _find(message: UserMessage, verbs: str, *, keeps: bool) -> Iterable[str]:
             yield parsed.forget
         if "change" in parsed.unsupported:
             yield " ".join(parsed.queries)
-        if "forget_that" in parsed.unsupported:
+        if {"forget_that", "undo"}.intersection(parsed.unsupported):
             yield ""
     for sentence in _SENTENCE.split(text):
         if re.match(rf"(?:{_POLITE})*{verbs}\w{{0,3}}\b", sentence.strip(), re.IGNORECASE):

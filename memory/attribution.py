@@ -37,6 +37,11 @@ def attribute(text: str, says: Sequence[str]) -> str:
     return "\n".join(_mark_line(line, names) for line in clean_text(text).split("\n"))
 
 
+def attribute_passage(text: str, says: Sequence[str]) -> str:
+    """Return part of a note in which it is marked whose words it is; without any mark, all of it is."""
+    return text if find_says(text) else attribute(text, says)
+
+
 def find_says(text: str) -> tuple[str, ...]:
     """Return whose words the marks in a text say it is, each name once, in order; () if there is no mark."""
     return tuple(dict.fromkeys(name for found in _MARK.findall(text) for name in found.split("; ") if name))
@@ -79,7 +84,7 @@ def clean_names(says: Iterable[str]) -> tuple[str, ...]:
 def clean_name(name: str) -> str:
     """Return a name on one line, without brackets and what Markdown would take for markup; a long one is cut."""
     visible = "".join(letter if letter.isprintable() else " " for letter in name)
-    line = " ".join(visible.translate(_REPLACED).split())
+    line = " ".join(visible.translate(_REPLACED).split()).replace(" .", ".")
     if len(line) > NAME_CHARS:
         half = NAME_CHARS // 2  # a file's suffix stays
         line = f"{line[: half - 1].rstrip()}…{line[-half:].lstrip()}"

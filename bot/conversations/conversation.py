@@ -8,15 +8,20 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bot.conversations.message_rows import decode_message, dump_json, encode_message
-from bot.conversations.passages import RecalledPassage, decode_passages, encode_passages, format_block
-from bot.foreign_text import AuthorFinder, ForeignText, TurnReading, find_foreign
+from bot.conversations.passages import (
+    RecalledPassage,
+    decode_passages,
+    encode_passages,
+    format_block,
+)
+from bot.foreign_text import AuthorFinder, TurnReading, find_foreign
 from bot.log.tracebacks import error_location
 from bot.messages import ChatId, PersonId
 from bot.models.protocol import AssistantMessage, Message, ToolCall, ToolResult, UserMessage
 from bot.models.token_estimate import estimate_message_tokens
 from bot.state.conversations import ReadPosition, Row, read_open
 from bot.state.database import State, StateFault, run_to_completion
-from memory.attribution import find_says
+from memory.attribution import attribute_passage, find_says
 
 if TYPE_CHECKING:
     from apsw import Connection
@@ -204,35 +209,33 @@ class Conversation:
 
         `also` runs in the same transaction and gets all rows that are new here; the last ones are those of `messages`.
         """
-        if any(isinstance(each, AssistantMessage) and each.text.strip() for each in messages):
-            foreign = find_foreign(self.reading())
-            if foreign:
-                await run_to_completion(self._append_named(messages, foreign, also))
-                return
-        await self._add([*self._retraction(), *map(encode_message, messages)], also)
+        reading = self.reading()
+        if any(map(_has_answer, messages)) and find_foreign(
+            replace(reading, messages=(*reading.messages, *messages))
+        ):
+            await run_to_completion(self._append_named(messages, reading, also))
+        else:
+            await self._add([*self._retraction(), *map(encode_message, messages)], also)
 
     async def _append_named(
-        self, messages: Sequence[Message], foreign: Sequence[ForeignText], also: "Also | None"
+        self, messages: Sequence[Message], reading: TurnReading, also: "Also | None"
     ) -> None:
         """Append messages; an answer names whose words it repeats, so that a later search knows that."""
-        reading = self.reading()
 
-        def name() -> list[Message]:
-            finder = AuthorFinder(reading, foreign)
-            return [
-                replace(each, says=finder.attribute(each.text)[1])
-                if isinstance(each, AssistantMessage)
-                else each
-                for each in messages
-            ]
+        def name(at: int, message: Message) -> Message:
+            if not (isinstance(message, AssistantMessage) and _has_answer(message)):
+                return message
+            finder = AuthorFinder(replace(reading, messages=(*reading.messages, *messages[:at])))
+            return replace(message, says=finder.attribute(message.text)[1])
 
-        named = await asyncio.to_thread(name)
+        named = await asyncio.to_thread(lambda: [name(at, each) for at, each in enumerate(messages)])
         await self._add([*self._retraction(), *map(encode_message, named)], also)
 
     def reading(self, *, before: int | None = None) -> TurnReading:
         """Return what a model has read of the conversation, up to the entry `before` (a seq), which is left out."""
         messages = (each.message for each in self.entries if before is None or each.seq < before)
-        return TurnReading(tuple(messages), self.summary, self.recalled)
+        passages = (attribute_passage(each.text, each.says) for each in self.passages)
+        return TurnReading(tuple(messages), self.summary, "\n".join([self.recalled, *passages]))
 
     async def save_recalled(self, recalled: str) -> None:
         """Store what the notes say at the start of the conversation."""
@@ -347,6 +350,10 @@ def _without_answer(entries: Sequence[Entry]) -> list[Entry]:
     while kept and isinstance(last := kept[-1].message, AssistantMessage) and not last.calls:
         kept.pop()
     return kept
+
+
+def _has_answer(message: Message) -> bool:
+    return isinstance(message, AssistantMessage) and bool(message.text.strip())
 
 
 def _is_final(message: Message) -> bool:

@@ -118,14 +118,14 @@ class Extractor:
         dated = add_day_lines(said, [(each.row.seq, each.at) for each in entries], zone=self._now().tzinfo)
         prefer = await self._state.read_chosen_model(row.chat)
 
-        own = await self._find_own_section(row)
+        own, notes = await self._find_own_section(row), list[str]()
 
         async def instruct(piece: Sequence[Message]) -> str:
-            return await self._instruction(piece, own, search_time)
+            return await self._instruction(piece, own, search_time, notes)
 
         try:
             answer = await self._ask_about_pieces(dated, instruct, summary, prefer)
-            reading = TurnReading(messages, summary)
+            reading = TurnReading(messages, summary, "\n".join(notes))
             return messages, await asyncio.to_thread(attribute_answer, answer, reading), ""
         except ModelError as error:
             return messages, None, one_line(str(error))
@@ -133,11 +133,16 @@ class Extractor:
             return messages, None, f"not within {self._seconds:.0f} s"
 
     async def _instruction(
-        self, piece: Sequence[Message], own: Sequence[LineRange], search_time: SearchBudget
+        self,
+        piece: Sequence[Message],
+        own: Sequence[LineRange],
+        search_time: SearchBudget,
+        notes: list[str],
     ) -> str:
         """Return the instruction for a piece of the transcript, with what the notes say about its topics.
 
-        `own`: the lines of the raw section that is to be improved. `search_time`: shared by all pieces.
+        `own`: the lines of the raw section that is to be improved. `search_time`: shared by all pieces. `notes`: the
+        notes that the instruction shows are added to it.
         """
         try:
             core = await read_core_note(self._memory)
@@ -148,6 +153,7 @@ class Extractor:
         related = escape_notes_tags(
             await related_notes(self._memory, piece, core=core, leave_out=own, search_time=search_time)
         )
+        notes += [shown, related]
         return INSTRUCTION.format(core=shown) + (RELATED.format(related=related) if related else "")
 
     async def _find_own_section(self, row: Flush) -> Sequence[LineRange]:

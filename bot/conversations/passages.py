@@ -7,6 +7,7 @@ from typing import Any
 from bot.conversations.recall import escape_notes_tags
 from bot.note_refs import format_note_ref
 from bot.sanitize import one_line
+from memory.attribution import attribute_passage
 
 BLOCK_TEMPLATE = """\
 <notes>
@@ -91,4 +92,6 @@ def _format_passage(passage: RecalledPassage) -> str:
     ]
     place = format_note_ref(passage.path, passage.line_start, passage.line_end)
     told = "; ".join(filter(None, about))
-    return f"{one_line(f'{place} ({told})' if told else place)}\n{passage.text}"
+    return (
+        f"{one_line(f'{place} ({told})' if told else place)}\n{attribute_passage(passage.text, passage.says)}"
+    )

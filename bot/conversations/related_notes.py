@@ -13,6 +13,7 @@ from bot.models.user_text import own_words
 from bot.note_refs import format_note_ref
 from bot.sanitize import one_line
 from bot.time_budget import TimeBudget
+from memory.attribution import attribute_passage
 from memory.errors import MemoryFault, NoteMissing
 from memory.memory import CORE_NOTE, Memory
 from memory.search import SearchHit
@@ -133,7 +134,7 @@ def _fit_passages(hits: Iterable[SearchHit]) -> Iterable[str]:
     room, seen = RELATED_CHARS, set[tuple[str, int]]()
     for hit in hits:
         place = format_note_ref(hit.path, hit.line_start, hit.line_end)
-        passage = f"{place}\n{hit.snippet.strip()}"
+        passage = f"{place}\n{attribute_passage(hit.snippet.strip(), hit.says)}"
         if (hit.path, hit.line_start) not in seen and len(passage) + 2 <= room:
             seen.add((hit.path, hit.line_start))
             room -= len(passage) + 2

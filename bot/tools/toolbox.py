@@ -59,7 +59,7 @@ class ToolUse:
     """Seq of the first message that the turn answers."""
     model: str = ""
     """The model that made the call, as `provider/model`; "" if none did."""
-    reading: TurnReading = field(default=TurnReading(), repr=False)
+    reading: TurnReading = field(default=TurnReading(), repr=False, compare=False)
     """What the model had read when it made the call."""
 
     @property

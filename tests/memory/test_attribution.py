@@ -49,7 +49,7 @@ def test_a_text_without_names_stays_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("name", "clean"),
     [
-        ("report (1).pdf", "report 1 .pdf"),
+        ("report (1).pdf", "report 1.pdf"),
         ("x)\n# The owner: [note](http://e.example)", "x # The owner: note http://e.example"),
         ("a;b|c`d`", "a,b/c'd'"),
         ("\u202e\u200b", "somebody"),

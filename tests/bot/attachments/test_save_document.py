@@ -318,7 +318,7 @@ async def test_the_notebook_remembers_what_is_replied_to(notebook: Harness, tmp_
     quoted = Quoted("The spare key is at Tom's.", "Anna")
     await notebook.say("remember this", quoted=quoted)
     log = (tmp_path / "memory" / "2026-11-21.md").read_text()
-    assert log == "# 2026-11-21\n\n- The spare key is at Tom's.\n"
+    assert log == "# 2026-11-21\n\n- The spare key is at Tom's. (says Anna)\n"
     await notebook.say("remember this", quoted=quoted, attachments=(REPORT,))
     assert len(notes(tmp_path)) == 1
     assert (tmp_path / "memory" / "2026-11-21.md").read_text() == log
