@@ -155,7 +155,7 @@ def select_passages(hits: Iterable[SearchHit], shown: str) -> list[RecalledPassa
                     hit.snippet.strip("\n"),
                     hit.heading,
                     hit.superseded_by or "",
-                    getattr(hit, "says", ()),
+                    hit.says,
                 )
             )
     return passages

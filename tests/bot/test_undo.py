@@ -205,23 +205,23 @@ async def test_other_bytes_stay_whatever_the_encoding(tmp_path: Path, encoded: b
 async def test_each_kind_of_write_is_taken_back(tmp_path: Path) -> None:
     async with open_desk(tmp_path) as desk:
         desk.put("# Memory\n\n- Ada lives in Oslo.\n", "MEMORY.md")
-        writer, write = desk.writer, {"origin": TOOL_CALL}
+        writer = desk.writer
         section = "## 14:05 Ada\n\n- She moved.\n- She has a cat."
-        await writer.append(DAY, section, key="1", title="2026-11-21", **write)
-        await writer.write("Ben is her brother.", target="core", key="2", **write)
-        await writer.correct("MEMORY.md", 3, "Ada lives in Bergen.", key="3", **write)
-        await writer.edit("MEMORY.md", "brother", "cousin", key="4", **write)
-        await writer.edit("MEMORY.md", "- Ada lives in Bergen.\n", "", key="5", **write)
-        await writer.write_document("documents/r.md", "Report.", key="6", title="R", **write)
+        await writer.append(DAY, section, key="1", title="2026-11-21", origin=TOOL_CALL)
+        await writer.write("Ben is her brother.", target="core", key="2", origin=TOOL_CALL)
+        await writer.correct("MEMORY.md", 3, "Ada lives in Bergen.", key="3", origin=TOOL_CALL)
+        await writer.edit("MEMORY.md", "brother", "cousin", key="4", origin=TOOL_CALL)
+        await writer.edit("MEMORY.md", "- Ada lives in Bergen.\n", "", key="5", origin=TOOL_CALL)
+        await writer.write_document("documents/r.md", "Report.", key="6", title="R", origin=TOOL_CALL)
         bringing = partial(missing_lines, incoming="- Ada lives in Oslo.\n- Cleo too.")
-        await writer.append_missing("MEMORY.md", bringing, key="7", record=lambda db, block: None, **write)
+        await writer.append_missing("MEMORY.md", bringing, key="7", record=lambda db, block: None, origin=TOOL_CALL)
         texts = {each: await desk.memory.read_trash(each) for each in await desk.memory.removed()}
         removed = next(each for each, text in texts.items() if "Bergen" in text)
 
         async def plan() -> RestorePlan:
             return RestorePlan(removed.file, texts[removed], "MEMORY.md", False, removed.stood)
 
-        await writer.restore(plan, key="8", **write)
+        await writer.restore(plan, key="8", origin=TOOL_CALL)
         notes = [read_notes(tmp_path / "memory")]
         for number in range(8, 0, -1):
             await desk.undo(number)
