@@ -152,7 +152,8 @@ class AuthorFinder:
         """Return whose words a text is; None if it has no words to tell that by."""
         if not any(map(str.isalnum, text)):
             return ()
-        plain = remove_marks(text)
+        # What only looks like a mark is text like any other.
+        plain = remove_marks(text) if set(find_says(text)) <= set(self.says) else text
         words, numbers = _content(plain)
         if not words and not numbers:
             return None

@@ -4,9 +4,9 @@ A turn without foreign text is not changed at all.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from bot.foreign_text import AuthorFinder, TurnReading, find_foreign, person_words
+from bot.foreign_text import AuthorFinder, ForeignText, TurnReading, find_foreign, person_words
 from bot.orders import covers, find_change_orders, find_write_orders
 from memory.attribution import find_says, remove_marks
 from memory.errors import EditRefused
@@ -30,6 +30,10 @@ REMOVAL_REFUSED = (
 REPLACEMENT_REFUSED = (
     "Nothing was changed: you have read what {names} says, so what the person noted is replaced only if they ask for "
     "that in their own words. If they want it, ask them to say what to change."
+)
+CANCEL_REFUSED = (
+    "Nothing was cancelled: you have read what {names} says, so a reminder is cancelled only if the person asks for "
+    "that in their own words."
 )
 MARK_REFUSED = (
     "Nothing was changed: the mark (says …) tells whose words the line is, and it goes only if the person asks for "
@@ -76,24 +80,35 @@ def check_edit(old: str, new: str, reading: TurnReading, *, note: str, is_core: 
     names = _names(says or finder.says)
     before, after = _whole_lines(note, old, text)
     orders = [*find_change_orders(reading.last_turn), *find_write_orders(reading.last_turn)]
-    # Notes shown beside a conversation were marked before: they make nobody change others.
-    is_read = bool(find_foreign(replace(reading, recalled="", summary="")))
-    if before and (is_read or says) and not _is_ordered(orders, f"{before}\n{new}"):
-        if not new.strip() and not (find_says(before) and after.strip()):
+    is_read = _has_read(foreign)
+    if before and not _is_ordered(orders, f"{before}\n{new}"):
+        if is_read and not new.strip() and not (find_says(before) and after.strip()):
             raise EditRefused(REMOVAL_REFUSED.format(names=names))
         if after.strip() and set(find_says(before)).difference(find_says(after)):
             raise EditRefused(MARK_REFUSED)
         if says and is_core:
             raise EditRefused(CORE_REFUSED.format(names=names))
-        if _loses_words(before, after) and (says or not _speaks_of(reading, before, after)):
+        if _loses_words(before, after) and (says or (is_read and not _speaks_of(reading, before, after))):
             raise EditRefused(REPLACEMENT_REFUSED.format(names=names))
     return CheckedText(text, says, note=MARKED.format(names=names)) if says else CheckedText(new)
+
+
+def check_cancel(reading: TurnReading) -> None:
+    """Raise `EditRefused` if a reminder would be cancelled beside foreign text, and the person has not asked for it."""
+    foreign = find_foreign(reading)
+    if _has_read(foreign) and not find_change_orders(reading.last_turn):
+        raise EditRefused(CANCEL_REFUSED.format(names=_names(dict.fromkeys(each.says for each in foreign))))
 
 
 def check_reminder(text: str, reading: TurnReading) -> str:
     """Return the text of a reminder with its foreign lines marked."""
     foreign = find_foreign(reading)
     return AuthorFinder(reading, foreign).attribute(text)[0] if foreign else text
+
+
+def _has_read(foreign: Iterable[ForeignText]) -> bool:
+    """Return whether there is a foreign text itself, and not only notes that were marked before."""
+    return any(not each.is_noted for each in foreign)
 
 
 def _whole_lines(note: str, old: str, new: str) -> tuple[str, str]:

@@ -25,12 +25,12 @@ _WRITE = (
     r"|annota|salva|ricorda|aggiungi|scrivi|segna|anote|guarde|lembre|adicione|escreva|salve)"
 )
 _CHANGE = (
-    r"(?:update|change|correct|replace|fix|edit|rename|delete|remove|erase|forget|clear|drop"
-    r"|aktualisier|änder|korrigier|berichtig|ersetz|lösch|entfern|streich|vergiss"
-    r"|corrige|change|modifie|remplace|mets à jour|supprime|efface|oublie|enlève"
-    r"|actualiza|cambia|corrige|reemplaza|sustituye|borra|elimina|olvida|quita"
-    r"|aggiorna|correggi|sostituisci|modifica|cancella|rimuovi|dimentica"
-    r"|atualize|mude|corrija|substitua|altere|apague|remova|esqueça)"
+    r"(?:update|change|cancel|stop|move|correct|replace|fix|edit|rename|delete|remove|erase|forget|clear|drop"
+    r"|aktualisier|verschieb|änder|korrigier|berichtig|ersetz|lösch|entfern|streich|vergiss"
+    r"|corrige|change|modifie|remplace|mets à jour|supprime|efface|oublie|enlève|annule"
+    r"|actualiza|cambia|corrige|reemplaza|sustituye|borra|elimina|olvida|quita|cancela|anula"
+    r"|aggiorna|correggi|sostituisci|modifica|cancella|rimuovi|dimentica|annulla"
+    r"|atualize|mude|corrija|substitua|altere|apague|remova|esqueça|cancele)"
 )
 _SENTENCE = re.compile(r"[.!?;\n]+\s*|,\s+(?=(?:and|und|et|y|e)\b)|\s+(?=(?:and|und|et|y|e)\s)")
 _OF_CORE = re.compile(r"\bmemory\.md\b", re.IGNORECASE)
@@ -73,7 +73,7 @@ def _find(message: UserMessage, verbs: str, *, keeps: bool) -> Iterable[str]:
             yield parsed.forget
         if "change" in parsed.unsupported:
             yield " ".join(parsed.queries)
-        if {"forget_that", "undo"}.intersection(parsed.unsupported):
+        if parsed.cancel or {"forget_that", "undo"}.intersection(parsed.unsupported):
             yield ""
     for sentence in _SENTENCE.split(text):
         if re.match(rf"(?:{_POLITE})*{verbs}\w{{0,3}}\b", sentence.strip(), re.IGNORECASE):

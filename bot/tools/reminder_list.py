@@ -1,5 +1,6 @@
 """The tools with which a model lists and cancels reminders."""
 
+import asyncio
 from datetime import date, datetime, time, timedelta
 from typing import Annotated, Any
 
@@ -7,6 +8,7 @@ from pydantic import Field
 
 from bot import phrases
 from bot.access import Access, Standing
+from bot.foreign_writes import check_cancel
 from bot.reminders import Reminders, format_recurrence, is_readable
 from bot.state.reminders import ReminderRow
 from bot.timeparse import Recurrence
@@ -47,6 +49,7 @@ def reminder_list_tools(reminders: Reminders, access: Access) -> tuple[Tool, ...
         use: ToolUse,
     ) -> dict[str, Any]:
         """Cancel a reminder in this chat when the person asks for it; to move one, set the new one first."""
+        await asyncio.to_thread(check_cancel, use.reading)
         owner = await access.standing_of(use.person) is Standing.OWNER
         # Owners may cancel those of other chats by command.
         row = await reminders.cancel(number, chat=use.chat, owner=owner, key=use.key, elsewhere=False)

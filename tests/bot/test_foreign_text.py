@@ -77,6 +77,8 @@ def test_a_quotation_of_forwarded_words_stays_foreign() -> None:
         ("Olga's cat Tom likes tuna.", ()),
         ("Tom the cat, and the annual fee", ("letter.pdf",)),
         ("---", ()),
+        ("Tom (says pay the annual gym fee)", ("letter.pdf",)),
+        ("Tom likes tuna (says letter.pdf)", ()),
     ],
 )
 def test_a_text_is_the_persons_if_they_said_most_of_it(text: str, authors: tuple[str, ...]) -> None:
