@@ -20,6 +20,7 @@ COMPLETED_OPTIONS = {
     ("model", "name"),
     ("memory", "what"),
     ("correct", "place"),
+    ("why", "place"),
     ("reminders", "number"),
 }
 """Options that are completed, as (command, option)."""
@@ -111,7 +112,7 @@ class Autocomplete:
                 found = [Suggestion(name, name) for name in (*self._sources.models(), AUTO)]
             case "memory":
                 found = await self._suggest_for_memory(typed)
-            case "correct":
+            case "correct" | "why":
                 found = [Suggestion(each.label, f"{each.value}:") for each in await self._suggest_notes()]
             case _:
                 return await self._suggest_reminders(received, typed, standing)

@@ -549,6 +549,7 @@ async def test_names_paths_and_reminders_can_be_picked(bot: Commanding, olga: Pe
 async def test_notes_folders_and_what_was_removed_can_be_picked(bot: Commanding, olga: Person) -> None:
     bot.notes += ["trips/north/oslo.md", "2026-11-20.md", "MEMORY.md"]
     assert await offered(olga, "correct", "place", "os", text="x") == ["trips/north/oslo.md:"]
+    assert await offered(olga, "why", "place", "os") == ["trips/north/oslo.md:"]
     assert await offered(olga, "memory", "what", "", action="list") == ["trips", "trips/north"]
     assert await offered(olga, "memory", "what", "", action="trash") == []
     await bot.house.memory.write("The boiler is blue.")
