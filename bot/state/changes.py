@@ -143,7 +143,7 @@ def read_chain(db: apsw.Connection, number: int) -> tuple[Change, ...]:
     chain = list[Change]()
     while found:
         chain.append(found)
-        found = select_first(db, Change, "FROM changes WHERE undoes = ? AND done", found.number)
+        found = select_first(db, Change, f"FROM changes WHERE {_UNDONE_BY}", found.number)
     return tuple(chain)
 
 
@@ -157,8 +157,7 @@ def find_last(db: apsw.Connection, people: Sequence[str] | None) -> Change | Non
         f"FROM changes WHERE done AND NOT undoes AND {which} AND (NOT forgotten OR made_by = 'forget') "
         "AND (old != '[]' OR new != '[]' OR forgotten) ORDER BY number DESC"
     )
-    standing = (each for each in select(db, Change, rest, *values) if len(read_chain(db, each.number)) % 2)
-    return next(standing, None)
+    return next((each for each in select(db, Change, rest, *values) if _is_standing(db, each.number)), None)
 
 
 def find_last_undone(db: apsw.Connection, people: Sequence[str] | None) -> Change | None:
@@ -168,11 +167,32 @@ def find_last_undone(db: apsw.Connection, people: Sequence[str] | None) -> Chang
     for each in select(db, Change, rest, *values):
         if not each.undoes:
             return None
-        chain = read_chain(db, each.number)
-        is_undo = (len(chain) + bool(chain[0].undoes)) % 2 == 0
-        if is_undo and chain[-1].number == each.number and not each.forgotten:
+        if not each.forgotten and _is_undo(db, each) and not db.execute(_IS_UNDONE, (each.number,)).get:
             return each
     return None
+
+
+_UNDONE_BY = "undoes AND undoes = ? AND done"  # `undoes AND` lets SQLite use the index, which has only those
+_IS_UNDONE = f"SELECT EXISTS (SELECT 1 FROM changes WHERE {_UNDONE_BY})"  # noqa: S608
+
+
+def _is_standing(db: apsw.Connection, number: int) -> bool:
+    """Return whether the lines of a change are in its note: it is not undone, or done again since."""
+    later = 0
+    while number := db.execute(f"SELECT number FROM changes WHERE {_UNDONE_BY}", (number,)).get or 0:  # noqa: S608
+        later += 1
+    return later % 2 == 0
+
+
+def _is_undo(db: apsw.Connection, change: Change) -> bool:
+    """Return whether a change takes another one back, and does not do it again."""
+    depth, number = 0, change.undoes
+    while number:
+        depth, number = (
+            depth + 1,
+            db.execute("SELECT undoes FROM changes WHERE number = ?", (number,)).get or 0,
+        )
+    return depth % 2 == 1
 
 
 def _made_by(people: Sequence[str] | None) -> tuple[str, Sequence[str]]:
