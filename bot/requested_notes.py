@@ -40,7 +40,7 @@ MAX_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _AskedMessage:
     """What one message asks to remember."""
 
     entry: Entry
@@ -131,7 +131,7 @@ class RequestedNotes:
                     continue
                 call = _make_call(free[0], WRITE, content=format_note(wanted), target="daily")
 
-            async def write(asked: _Asked = asked, call: ToolCall = call) -> None:
+            async def write(asked: _AskedMessage = asked, call: ToolCall = call) -> None:
                 await conversation.append(AssistantMessage("", (call,), model))
                 await self._run(conversation, asked, call, context)
 
@@ -142,7 +142,7 @@ class RequestedNotes:
         )
 
     async def _run(
-        self, conversation: Conversation, asked: _Asked, call: ToolCall, context: TurnContext
+        self, conversation: Conversation, asked: _AskedMessage, call: ToolCall, context: TurnContext
     ) -> None:
         """Write to the note, and store the result."""
         origin = ChangeOrigin(
@@ -197,7 +197,9 @@ class RequestedNotes:
             pass
         return ""
 
-    async def _correct_earlier(self, asked: _Asked, context: TurnContext, call_id: str) -> ToolCall | None:
+    async def _correct_earlier(
+        self, asked: _AskedMessage, context: TurnContext, call_id: str
+    ) -> ToolCall | None:
         """Return the call that corrects the note written for an earlier wording; None if there is none."""
         if not context.edit_of or not asked.is_first:
             return None
@@ -228,11 +230,11 @@ def _find_heard(conversation: Conversation, context: TurnContext) -> list[tuple[
     return heard
 
 
-def _find_asked(conversation: Conversation, context: TurnContext) -> list[_Asked]:
+def _find_asked(conversation: Conversation, context: TurnContext) -> list[_AskedMessage]:
     """Return the messages of a turn that ask to remember something; under `/retry`, those that are answered again."""
     heard = _find_heard(conversation, context)
     found = (
-        _Asked(entry, _key(conversation.id or 0, entry.seq), find_requests(message), index == 0)
+        _AskedMessage(entry, _key(conversation.id or 0, entry.seq), find_requests(message), index == 0)
         for index, (entry, message) in enumerate(heard)
     )
     return [each for each in found if each.requests]
@@ -250,7 +252,7 @@ def _entries_since(conversation: Conversation, seq: int) -> list[Entry]:
     return [entry for entry in conversation.entries if entry.seq > seq]
 
 
-def _find_unwritten(asked: _Asked, succeeded: Sequence[ToolCall], *, alone: bool) -> tuple[str, ...]:
+def _find_unwritten(asked: _AskedMessage, succeeded: Sequence[ToolCall], *, alone: bool) -> tuple[str, ...]:
     """Return what the successful calls of the turn have not written.
 
     Any write counts for a request that is `alone` in its turn: a model may put it in other words. Of several, those
