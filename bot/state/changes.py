@@ -143,7 +143,8 @@ def read_chain(db: apsw.Connection, number: int) -> tuple[Change, ...]:
     chain = list[Change]()
     while found:
         chain.append(found)
-        found = select_first(db, Change, "FROM changes WHERE undoes = ? AND done", found.number)
+        # "AND undoes": without it, SQLite does not use the index, which has only the rows that undo something.
+        found = select_first(db, Change, "FROM changes WHERE undoes = ? AND undoes AND done", found.number)
     return tuple(chain)
 
 
