@@ -70,7 +70,7 @@ def _plan_return(text: str, total: int, change: LineDiff) -> LinesReplacement:
     if line is not None or not total:
         return LinesReplacement(line or 1, (), change.old)
     lead = format_lead_in(text if text.endswith("\n") else f"{text}\n", "\n".join(change.old), title="")
-    blank = lead.count("\n") if change.old[0].strip() else 0
+    blank = lead.count("\n") if change.old and change.old[0].strip() else 0
     return LinesReplacement(total + 1, (), ("",) * blank + change.old, lead=blank)
 
 

@@ -271,8 +271,9 @@ def _line_offset(raw: str, line: int) -> int:
 
 def _enclosing_lines(raw: str, start: int, end: int) -> tuple[int, int]:
     """Return the range of the whole lines, with their ends, that contain a part of the text."""
-    while raw[start] in "\r\n":  # the previous line's end
-        start += 1
+    if raw[start:end].strip("\r\n"):
+        while raw[start] in "\r\n":  # the previous line's end
+            start += 1
     first = max(raw.rfind("\n", 0, start), raw.rfind("\r", 0, start)) + 1
     if raw[end - 1] in "\r\n":
         return first, end
