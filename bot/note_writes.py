@@ -8,25 +8,22 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import count
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from bot.note_intents import apply_write, plan_reversal, plan_write, recover_write
 from bot.state import changes, note_effects
 from bot.state.blocking import BlockingState
 from bot.state.changes import Change, ChangeOrigin
 from bot.state.database import State, StateFault, run_to_completion
 from bot.state.note_effects import Effect
-from bot.undo_plan import PlannedUndo, find_standing, plan_undo
+from bot.undo_plan import find_standing, plan_undo
 from memory.errors import EditRefused, MemoryFault, NoteUnwritable, TextTooLong
 from memory.formatting import clean_text, format_block
-from memory.line_diff import LineDiff, split_lines
-from memory.line_reversal import LinesReplacement
 from memory.locked_note import LockedNote
 from memory.memory import Memory
 from memory.note_draft import NoteDraft, WriteTarget
 from memory.note_edits import LineAnchor, LineCorrection, normalize_passages
-from memory.write_recovery import BeforeAppend, BeforeEdit, BeforeReplacement
 from memory.write_result import WriteResult
 
 if TYPE_CHECKING:
@@ -297,7 +294,9 @@ class OnceWriter:
         path, intent = await plan()
         at = self._state.at()
         try:
-            return await self._state.change(lambda db: note_effects.save_plan(db, key, path, intent, at=at))
+            return await self._state.change(
+                lambda db: note_effects.save_plan(db, key, path, intent, at=at)
+            )
         except StateFault as fault:
             raise _cannot_record(path, fault) from fault
 
@@ -334,7 +333,7 @@ class OnceWriter:
                     return None
                 written = self._begin_write(note, known.intent if known else intent, key, origin, state)
             else:
-                written = _recover(note, known.intent) or self._begin_write(
+                written = recover_write(note, known.intent) or self._begin_write(
                     note, known.intent, key, origin, state
                 )
             self._empty_trash_of(known.intent if known else intent)
@@ -377,10 +376,10 @@ class OnceWriter:
             undoes = chain[-1].number
             later = partial(changes.read_later, path=note.path, number=undoes)
             planned = plan_undo(chain, note.text, later=lambda: state.read(later))
-            wanted, lines = _plan_reversal(note, number, planned)
+            wanted, lines = plan_reversal(note, number, planned)
             origin = replace(origin, says=origin.says or planned.says)
         else:
-            wanted, lines = _plan(note, intent)
+            wanted, lines = plan_write(note, intent)
 
         def save(db: "Connection") -> None:
             if number:  # `/forget` may have come between
@@ -389,7 +388,7 @@ class OnceWriter:
             changes.save_change(db, key, note.path, lines, origin, at=at, undoes=undoes)
 
         state.change(save)
-        return _apply(note, wanted)
+        return apply_write(note, wanted)
 
     def settle(self, note: LockedNote, state: BlockingState) -> None:
         """Find out which writes to a note that a crash or an error left open were done, and store that."""
@@ -397,7 +396,7 @@ class OnceWriter:
 
     def _settle(self, note: LockedNote, state: BlockingState, begun: Iterable[Effect]) -> None:
         for each in begun:
-            if written := _recover(note, each.intent):
+            if written := recover_write(note, each.intent):
                 self._empty_trash_of(each.intent)
                 state.change(partial(mark_done, key=each.key, written=written))
             else:
@@ -431,41 +430,6 @@ def _free_names(path: str) -> Iterator[str]:
     yield from (f"{stem}-{number}.md" for number in count(2))
 
 
-def _plan(note: LockedNote, intent: Mapping[str, Any]) -> tuple[dict[str, Any], LineDiff]:
-    """Return the intent with the state of the note before the write, and the lines that will change."""
-    before: BeforeAppend | BeforeEdit
-    match intent:
-        case {"append": {"block": block, "title": title, **more}}:
-            before, lines = note.plan_append(block, title=title, at=str(more.get("at", "")))
-        case {"edit": {"old": old, "new": new}}:
-            before, lines = note.plan_edit(old, new)
-        case {"correct": fields}:
-            before, lines = note.plan_correct(LineCorrection(**fields))
-        case {"insert": {"block": block}} if note.is_empty:
-            title = PurePosixPath(note.path).stem
-            return _plan(
-                note, {"append": {"block": block, "title": title, "at": ""}, "trash": intent["trash"]}
-            )
-        case {"insert": {"block": block, "stood": stood}}:
-            before, lines = note.plan_insert(block, _line_span(stood))
-        case _:
-            raise _outcome_unknown(intent)
-    return {**intent, "before": asdict(before)}, lines
-
-
-def _plan_reversal(note: LockedNote, number: int, planned: PlannedUndo) -> tuple[dict[str, Any], LineDiff]:
-    """Return the intent of an undo with the state of the note before it, and the lines that will change."""
-    wanted = planned.lines
-    if wanted.new and note.is_empty:
-        block = "\n".join(wanted.new)
-        append, lines = note.plan_append(block, title="")
-        intent = {"append": {"block": block, "title": "", "at": ""}, "undo": number}
-        return {**intent, "before": asdict(append)}, replace(lines, lead=wanted.lead)
-    before, lines, leaves_nothing = note.plan_replacement(wanted)
-    done = {"undo": number, "replace": asdict(wanted), "deletes": leaves_nothing and planned.may_delete}
-    return {**done, "before": asdict(before)}, lines
-
-
 def mark_done(db: "Connection", key: str, written: WriteResult) -> None:
     """Store that a write was made, and where; a renamed note's changes go with it."""
     if (effect := note_effects.find_effect(db, key)) and "rename" in effect.intent:
@@ -474,72 +438,9 @@ def mark_done(db: "Connection", key: str, written: WriteResult) -> None:
     changes.mark_done(db, key)
 
 
-def _apply(note: LockedNote, intent: Mapping[str, Any]) -> WriteResult:
-    match intent:
-        case {"append": {"block": block, "title": title, **more}, "before": before}:
-            return note.append(block, title=title, at=str(more.get("at", "")), before=BeforeAppend(**before))
-        case {"edit": {"old": old, "new": new}}:
-            return note.edit(old, new)
-        case {"correct": fields}:
-            return note.correct(LineCorrection(**fields))
-        case {"insert": {"block": block, "stood": stood}}:
-            return note.insert(block, _line_span(stood))
-        case {"replace": fields, "deletes": deletes}:
-            wanted = LinesReplacement(**_with_tuples(fields))
-            return _delete(note, wanted) if deletes else note.replace(wanted)
-    raise _outcome_unknown(intent)
-
-
-def _recover(note: LockedNote, intent: Mapping[str, Any]) -> WriteResult | None:
-    """Return the place of a write that was done, after completing a torn one; None if it was not done."""
-    match intent:
-        case {"append": {"block": block, "title": title, **more}, "before": before}:
-            at = str(more.get("at", ""))
-            return note.finish_append(block, title=title, at=at, before=BeforeAppend(**before))
-        case {"edit": {"old": old, "new": new}, "before": before}:
-            return note.finish_edit(old, new, BeforeEdit(**before))
-        case {"correct": {"old": old, "new": new}, "before": before}:
-            return note.finish_edit(old, new, BeforeEdit(**before))
-        case {"insert": {"block": block}, "before": before}:
-            return note.finish_edit("", block, BeforeEdit(**before))
-        case {"replace": fields, "before": before}:
-            return note.finish_replacement(
-                LinesReplacement(**_with_tuples(fields)), BeforeReplacement(**before)
-            )
-        case {"remove": _, "before": before}:
-            # Only the same bytes prove it: the lines are not stored.
-            return note.finish_replacement(LinesReplacement(1, (), ()), BeforeReplacement(**before))
-        case {"rename": name}:
-            is_done = note.finish_rename(PurePosixPath(name).name)
-            return WriteResult(str(name), 1, 0, 0) if is_done else None
-    raise _outcome_unknown(intent)
-
-
-def _delete(note: LockedNote, wanted: LinesReplacement) -> WriteResult:
-    """Delete a note of which only these lines are left."""
-    if not note.delete_if(lambda text: tuple(split_lines(text)) == wanted.old, keep=True):
-        raise EditRefused(f"{note.path} has changed in the meantime; nothing was removed.")
-    return WriteResult(note.path, 1, 0, 0)
-
-
-def _with_tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
-
-
-def _line_span(stood: Mapping[str, Any] | None) -> LineAnchor | None:
-    return LineAnchor(**stood) if stood else None
-
-
 def _cannot_record(path: str, fault: StateFault) -> NoteUnwritable:
     return NoteUnwritable(
         f"{path} was not written, because state.db could not record the change first: {fault}"
-    )
-
-
-def _outcome_unknown(intent: Mapping[str, Any]) -> MemoryFault:
-    return NoteUnwritable(
-        "An unfinished write was recorded by another version of Commonplace and can't be completed: "
-        f"{', '.join(intent)}."
     )
 
 
