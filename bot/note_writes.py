@@ -294,9 +294,7 @@ class OnceWriter:
         path, intent = await plan()
         at = self._state.at()
         try:
-            return await self._state.change(
-                lambda db: note_effects.save_plan(db, key, path, intent, at=at)
-            )
+            return await self._state.change(lambda db: note_effects.save_plan(db, key, path, intent, at=at))
         except StateFault as fault:
             raise _cannot_record(path, fault) from fault
 
