@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot import phrases
 from bot.conversations.conversation import Conversation, Entry
-from bot.explicit_requests import find_requests, format_note
+from bot.explicit_requests import find_requests, format_note, is_loaded
 from bot.models.notebook.tool_names import EDIT, KEEP, WRITE
 from bot.models.protocol import AssistantMessage, ToolCall, ToolResult, UserMessage
 from bot.models.tool_calls import parse_arguments
@@ -100,7 +100,7 @@ class RequestedNotes:
     async def settle(self, conversation: Conversation, context: TurnContext) -> None:
         """Complete writes that a crash has interrupted. Raises StateFault."""
         for _, message in _find_heard(conversation, context):
-            if len(own_words(message)) > LONG_CHARS:
+            if len(own_words(message)) > LONG_CHARS or not is_loaded():
                 await asyncio.to_thread(find_requests, message)  # later calls remember the result
         for asked in _find_asked(conversation, context):
             calls = _Calls.of(_entries_since(conversation, asked.entry.seq))
