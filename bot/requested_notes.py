@@ -21,6 +21,7 @@ from bot.state import changes, inbox
 from bot.state.changes import Change, ChangeOrigin
 from bot.state.database import State, run_to_completion
 from bot.turn_context import TurnContext
+from memory.attribution import find_says
 from memory.document_paths import is_document
 from memory.errors import MemoryFault
 from memory.formatting import format_entry
@@ -185,12 +186,13 @@ class RequestedNotes:
 
         try:
             for hit in (await self._memory.search(request, limit=SEARCH_LIMIT)).hits:
-                # A document says it in somebody else's words; what was superseded is to be noted again.
+                # A document or a marked line says it in somebody else's words; what was superseded is to be noted again.
                 if hit.superseded_by or is_document(hit.path):
                     continue
                 lines = hit.line_end - hit.line_start + 1
                 note = await self._memory.get(hit.path, line=hit.line_start, limit=lines)
-                if (place := find_place(note.text, request)) is not None:
+                own = (line if not find_says(line) else "" for line in note.text.split("\n"))
+                if (place := find_place("\n".join(own), request)) is not None:
                     first, last = (hit.line_start + index for index in place)
                     return format_note_ref(hit.path, first, last)
         except MemoryFault:
