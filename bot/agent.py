@@ -160,8 +160,13 @@ class Agent:
         """Write what was asked to be remembered; return what the person is told of that, and of false claims."""
         told = await self.write_requested(conversation, context, model=progress.last_model)
         reply = _join_texts(*progress.texts, *(step.text for step in progress.last_step))
-        denied = deny_false_claims(
-            reply, conversation, context, is_noted=bool(told), with_memory=self._requested_notes is not None
+        denied = await asyncio.to_thread(  # a long reply takes a while, and so does the very first one
+            deny_false_claims,
+            reply,
+            conversation,
+            context,
+            is_noted=bool(told),
+            with_memory=self._requested_notes is not None,
         )
         return _join_texts(told, denied)
 

@@ -87,8 +87,15 @@ class AutomaticRecall:
         hits = await self._search(queries, settings)
         self._metrics.record_stage("recall", since=began)
         good = [hit for hit in hits if hit.evidence >= settings.min_score]
-        shown = "\n".join([conversation.recalled, *map(_shown_of, conversation.messages())]) if good else ""
-        return fit_passages(select_passages(good, shown), max_chars=settings.max_chars)
+        if not good:
+            return ()
+        messages = conversation.messages()
+
+        def select() -> Sequence[RecalledPassage]:
+            shown = "\n".join([conversation.recalled, *map(_shown_of, messages)])
+            return fit_passages(select_passages(good, shown), max_chars=settings.max_chars)
+
+        return await asyncio.to_thread(select)  # a long conversation takes a while to look through
 
     async def _search(self, queries: Sequence[str], settings: "RecallSettings") -> list[SearchHit]:
         """Return the hits of those searches that are done in time. Raises the fault if all of them fail."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot import phrases
 from bot.conversations.conversation import Conversation, Entry
-from bot.explicit_requests import find_requests, format_note
+from bot.explicit_requests import find_requests, format_note, is_loaded
 from bot.models.notebook.tool_names import EDIT, KEEP, WRITE
 from bot.models.protocol import AssistantMessage, ToolCall, ToolResult, UserMessage
 from bot.models.tool_calls import parse_arguments
@@ -21,6 +21,7 @@ from bot.state import changes, inbox
 from bot.state.changes import Change, ChangeOrigin
 from bot.state.database import State, run_to_completion
 from bot.turn_context import TurnContext
+from memory.attribution import find_says
 from memory.document_paths import is_document
 from memory.errors import MemoryFault
 from memory.formatting import format_entry
@@ -100,7 +101,7 @@ class RequestedNotes:
     async def settle(self, conversation: Conversation, context: TurnContext) -> None:
         """Complete writes that a crash has interrupted. Raises StateFault."""
         for _, message in _find_heard(conversation, context):
-            if len(own_words(message)) > LONG_CHARS:
+            if len(own_words(message)) > LONG_CHARS or not is_loaded():
                 await asyncio.to_thread(find_requests, message)  # later calls remember the result
         for asked in _find_asked(conversation, context):
             calls = _Calls.of(_entries_since(conversation, asked.entry.seq))
@@ -185,12 +186,13 @@ class RequestedNotes:
 
         try:
             for hit in (await self._memory.search(request, limit=SEARCH_LIMIT)).hits:
-                # A document says it in somebody else's words; what was superseded is to be noted again.
+                # A document or a marked line says it in somebody else's words; what was superseded is to be noted again.
                 if hit.superseded_by or is_document(hit.path):
                     continue
                 lines = hit.line_end - hit.line_start + 1
                 note = await self._memory.get(hit.path, line=hit.line_start, limit=lines)
-                if (place := find_place(note.text, request)) is not None:
+                own = (line if not find_says(line) else "" for line in note.text.split("\n"))
+                if (place := find_place("\n".join(own), request)) is not None:
                     first, last = (hit.line_start + index for index in place)
                     return format_note_ref(hit.path, first, last)
         except MemoryFault:

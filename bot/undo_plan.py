@@ -10,8 +10,9 @@ from bot.state import changes
 from bot.state.changes import Change
 from bot.visible_names import escape_path
 from memory.errors import EditRefused
-from memory.line_diff import split_lines
+from memory.line_diff import LineDiff, split_lines
 from memory.line_reversal import LinesReplacement, describe_edits, plan_reversal
+from memory.write_recovery import find_block
 
 Refusal = Literal[
     "unknown", "undone", "redone", "forgotten", "nothing", "note_gone", "changed_later", "edited"
@@ -72,7 +73,7 @@ def plan_undo(chain: Sequence[Change], text: str, *, later: Callable[[], Sequenc
     """
     last = chain[-1]
     found = plan_reversal(text, last.lines)
-    if found is None:
+    if found is None or _is_written_again(text, last.lines, later):
         raise _explain(last, text, later)
     if not last.lines.new and (by := _find_restoring(later(), last, text)):
         raise UndoRefused(
@@ -84,6 +85,26 @@ def plan_undo(chain: Sequence[Change], text: str, *, later: Callable[[], Sequenc
     if before and last.lines.old == before.lines.new:
         found = replace(found, lead=before.lines.lead)
     return PlannedUndo(found, may_delete=takes_back, says=before.origin.says if before else ())
+
+
+def _is_written_again(text: str, change: LineDiff, later: Callable[[], Sequence[Change]]) -> bool:
+    """Return whether later changes wrote all such lines that are there now: those of the change are gone, then."""
+    run = change.new[change.lead :]
+    if not _filled(run):
+        return False
+    whole = "\n".join(run)
+    # Lines between which others have been inserted are looked for one by one.
+    wanted = {whole: 1} if find_block(text, whole) else {line: run.count(line) for line in _filled(run)}
+    standing = [each.lines for each in _without_undone(later())]
+    return any(
+        len(find_block(text, part)) - sum(max(_count_added(each, part), 0) for each in standing) < count
+        for part, count in wanted.items()
+    )
+
+
+def _count_added(change: LineDiff, part: str) -> int:
+    """Return how many more times some lines are in a note after a change."""
+    return len(find_block("\n".join(change.new), part)) - len(find_block("\n".join(change.old), part))
 
 
 def _explain(change: Change, text: str, later: Callable[[], Sequence[Change]]) -> UndoRefused:

@@ -17,6 +17,8 @@ MARK_EVERY_BYTES = 800
 NOBODY = "somebody"
 """Stands for a name without any visible character."""
 
+MARK_BEGIN = "(says "
+
 _MARK = re.compile(r"[ \t]?\(says ([^()\[\]\n]{1,400})\)")
 _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*")
 _ENDS = (re.compile(r"(?<=[.!?;:])[ \t]+|(?<=[。！？；])"), re.compile(r"[ \t]+"))

@@ -14,7 +14,7 @@ from bot.conversations.passages import (
     encode_passages,
     format_block,
 )
-from bot.foreign_text import AuthorFinder, TurnReading, find_foreign
+from bot.foreign_text import AuthorFinder, TurnReading, may_be_foreign
 from bot.log.tracebacks import error_location
 from bot.messages import ChatId, PersonId
 from bot.models.protocol import AssistantMessage, Message, ToolCall, ToolResult, UserMessage
@@ -210,7 +210,7 @@ class Conversation:
         `also` runs in the same transaction and gets all rows that are new here; the last ones are those of `messages`.
         """
         reading = self.reading()
-        if any(map(_has_answer, messages)) and find_foreign(
+        if any(map(_has_answer, messages)) and may_be_foreign(
             replace(reading, messages=(*reading.messages, *messages))
         ):
             await run_to_completion(self._append_named(messages, reading, also))

@@ -7,7 +7,7 @@ from typing import Any
 from bot.conversations.recall import escape_notes_tags
 from bot.note_refs import format_note_ref
 from bot.sanitize import one_line
-from memory.attribution import attribute_passage
+from memory.attribution import attribute_passage, shorten
 
 BLOCK_TEMPLATE = """\
 <notes>
@@ -52,12 +52,23 @@ def fit_passages(passages: Iterable[RecalledPassage], *, max_chars: int) -> tupl
     for passage in passages:
         over = len(format_block([*kept, passage])) - max_chars
         if over > 0 and not kept:
-            keep = max(0, len(passage.text) - over - len(_CUT_MARK))
-            passage = replace(passage, text=passage.text[:keep].rstrip() + _CUT_MARK)
-            over = len(format_block([passage])) - max_chars if keep else over
+            passage = replace(passage, text=_cut(passage, over))
+            over = len(format_block([passage])) - max_chars if passage.text else over
         if over <= 0:
             kept.append(passage)
     return tuple(kept)
+
+
+def _cut(passage: RecalledPassage, over: int) -> str:
+    """Return the passage's text, shorter by `over`; a line that is cut keeps its marks. "" if nothing is left."""
+    most = len(passage.text) - over
+    keep = most - len(_CUT_MARK)
+    while keep > 0:
+        text = shorten(passage.text, keep, ending=_CUT_MARK)
+        if len(text) <= most:
+            return text
+        keep -= len(text) - most
+    return ""
 
 
 def encode_passages(passages: Iterable[RecalledPassage]) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from bot.conversations.search import ConversationHit, ConversationSearch, Moment
-from bot.foreign_text import find_foreign
+from bot.foreign_text import may_be_foreign
 from bot.foreign_writes import CheckedText, check_edit, check_write
 from bot.note_writes import OnceWriter
 from bot.search_sources import SearchSource, search_sources
@@ -157,7 +157,7 @@ def memory_tools(
     ) -> dict[str, Any]:
         """Correct or remove a passage of a note that is wrong or no longer true; read it first."""
         checked = CheckedText(new)
-        if find_foreign(use.reading):
+        if may_be_foreign(use.reading):
             note = await memory.get(path)
             check = partial(check_edit, old, new, use.reading, note=note.text, is_core=note.path == CORE_NOTE)
             checked = await asyncio.to_thread(check)

@@ -179,6 +179,13 @@ def test_the_block_keeps_to_its_length(most: int) -> None:
     assert kept[0].path == "0.md"
 
 
+def test_a_line_that_is_cut_still_says_whose_words_it_is() -> None:
+    text = f"- Fine (says a.pdf).\n- My own words.\n- {'Always pay twice. ' * 40}(says b.pdf)"
+    (cut,) = fit_passages([RecalledPassage("a.md", 1, 3, text, says=("a.pdf", "b.pdf"))], max_chars=600)
+    assert cut.text.endswith(" […] (says b.pdf)")
+    assert len(format_block([cut])) <= 600
+
+
 def test_each_line_goes_along_once_and_the_surest_first() -> None:
     hits = [
         SearchHit("a.md", 3, 5, "one\ntwo\nthree", 1.0, "fts", "", coverage=0.6),

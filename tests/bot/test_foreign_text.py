@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from bot.foreign_text import AuthorFinder, TurnReading, document_name, find_foreign
+from bot.foreign_text import AuthorFinder, TurnReading, document_name, find_foreign, may_be_foreign
 from bot.messages import Quoted
 from bot.models.protocol import AssistantMessage, AttachedText, Message, ToolResult, UserMessage
 
@@ -12,7 +12,10 @@ LETTER = AttachedText(
 
 
 def names(*messages: Message, summary: str = "", recalled: str = "") -> list[str]:
-    return [each.says for each in find_foreign(TurnReading(messages, summary, recalled))]
+    reading = TurnReading(messages, summary, recalled)
+    found = [each.says for each in find_foreign(reading)]
+    assert may_be_foreign(reading) or not found
+    return found
 
 
 def result(**content: object) -> ToolResult:
@@ -31,6 +34,17 @@ def result(**content: object) -> ToolResult:
 )
 def test_a_document_is_called_by_its_file_name(heading: str, name: str) -> None:
     assert document_name(AttachedText(heading)) == name
+
+
+def test_most_turns_need_no_closer_look() -> None:
+    said = (
+        UserMessage("He says hi (says Bo)"),
+        AssistantMessage("(says Bo)"),
+        result(results=[{"snippet": "Hi"}]),
+    )
+    assert not may_be_foreign(TurnReading(said, "A summary.", "- A note, he says."))
+    assert may_be_foreign(TurnReading(said, "Buy (says a.pdf)"))
+    assert may_be_foreign(TurnReading((UserMessage("Look", documents=(LETTER,)),)))
 
 
 def test_what_others_wrote_is_foreign() -> None:

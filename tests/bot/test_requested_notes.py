@@ -174,6 +174,15 @@ async def test_a_fact_that_only_a_document_holds_is_written(house: Harness, tmp_
     assert notes(tmp_path) == f"{FACT}\n{FACT}"
 
 
+async def test_a_fact_that_a_note_has_as_somebody_elses_words_is_written(
+    house: Harness, tmp_path: Path
+) -> None:
+    await house.memory.write("My sister's name is Ada (says report.pdf).")
+    house.model.enqueue("I see.")
+    await house.say(ASKS)
+    assert notes(tmp_path) == f"- My sister's name is Ada (says report.pdf).\n{FACT}"
+
+
 async def test_a_fact_that_was_true_before_is_written_again(house: Harness, tmp_path: Path) -> None:
     folder = tmp_path / "memory"
     folder.mkdir(exist_ok=True)

@@ -428,3 +428,34 @@ async def test_words_of_others_stay_theirs_when_they_come_back(tmp_path: Path) -
         await desk.writer.write("The moon is cheese (says report.pdf).", key="a", origin=theirs)
         assert (await desk.undo(1)).change.origin.says == ()
         assert (await desk.undo(2)).change.origin.says == ("report.pdf",)
+
+
+@pytest.mark.parametrize("is_recorded", [True, False])
+async def test_equal_lines_that_somebody_wrote_since_stay(tmp_path: Path, *, is_recorded: bool) -> None:
+    async with open_desk(tmp_path) as desk:
+        await desk.writer.write("bread", key="a", origin=ADA)
+        await desk.writer.write("milk", key="b", origin=ADA)
+        if is_recorded:
+            await desk.writer.edit(DAY, "- milk\n", "", key="c", origin=BEN)
+        else:
+            desk.put(desk.text().replace("- milk\n", ""))
+        await desk.writer.write("milk", key="d", origin=BEN)
+        before = desk.text()
+        with pytest.raises(UndoRefused) as refused:
+            await desk.undo(2)
+        assert refused.value.reason == ("changed_later" if is_recorded else "edited")
+        assert desk.text() == before
+        await desk.writer.write("milk", key="e", origin=ADA)
+        await desk.undo((await recorded(tmp_path))[-1].number)
+        assert desk.text() == before
+
+
+async def test_lines_are_not_completed_by_those_of_others(tmp_path: Path) -> None:
+    async with open_desk(tmp_path) as desk:
+        await desk.writer.append("a.md", "- milk\n- eggs", key="a", title="", origin=ADA)
+        desk.put("- milk\n- tea\n", "a.md")
+        await desk.writer.append("a.md", "- bread\n- eggs", key="b", title="", origin=BEN)
+        with pytest.raises(UndoRefused) as refused:
+            await desk.undo(1)
+        assert refused.value.reason == "edited"
+        assert desk.text("a.md") == "- milk\n- tea\n- bread\n- eggs\n"
