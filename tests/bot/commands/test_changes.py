@@ -122,6 +122,7 @@ async def test_the_changes_of_a_note_are_listed_even_when_it_is_gone(house: Harn
     told = await house.say("/changes 2026-11-21")
     assert told.startswith("The latest changes to `2026-11-21.md`:\n\n- **#1**")
     assert "MEMORY" not in told
+    assert (await house.say("/changes memory/MEMORY.md")).startswith("The latest changes to `MEMORY.md`:")
     assert await house.say("/changes nothing") == "There is no note nothing.md."
 
 
