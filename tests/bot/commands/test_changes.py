@@ -123,7 +123,8 @@ async def test_the_changes_of_a_note_are_listed_even_when_it_is_gone(house: Harn
     assert told.startswith("The latest changes to `2026-11-21.md`:\n\n- **#1**")
     assert "MEMORY" not in told
     assert (await house.say("/changes memory/MEMORY.md")).startswith("The latest changes to `MEMORY.md`:")
-    assert await house.say("/changes nothing") == "There is no note nothing.md."
+    told = await house.say("/changes yesterday")
+    assert told == f"There is no note yesterday.md. {phrases.CHANGES_USAGE}"
 
 
 async def test_todays_changes_are_those_of_the_owners_day(tmp_path: Path) -> None:
