@@ -253,6 +253,27 @@ async def test_the_latest_change_is_taken_back_and_done_again(house: Harness, tm
     assert "added “milk” (taken back)" in await ask(house, "/changes", OWNER)
 
 
+async def test_after_a_redo_an_undo_takes_back_what_was_done_again(house: Harness, tmp_path: Path) -> None:
+    await house.say("/remember bread")
+    await house.say("/remember milk")
+    await house.say("/undo 1")
+    await house.say("/redo")
+    assert (await house.say("/undo")).startswith("Taken back: change 1 ")
+    assert read(tmp_path) == "# 2026-11-21\n\n- milk\n"
+    assert (await house.say("/redo")).startswith("Done again: change 1 ")
+    await house.say("/undo")
+    assert (await house.say("/undo")).startswith("Taken back: change 2 ")
+    assert await house.say("/undo") == phrases.UNDO_NOTHING_OWNER
+
+
+async def test_what_an_owner_did_again_is_still_its_authors_latest_change(house: Harness) -> None:
+    await ask(house, "/remember bread", BEN)
+    await house.say("/undo 1")
+    await house.say("/redo")
+    assert await house.say("/undo") == phrases.UNDO_NOTHING_OWNER
+    assert (await ask(house, "/undo", BEN)).startswith("Taken back: change 1 ")
+
+
 async def test_an_owners_undo_without_a_number_is_of_their_own_changes(
     house: Harness, tmp_path: Path
 ) -> None:
