@@ -100,7 +100,9 @@ class UndoService:
         return (await self._state.read(lambda db: find_standing(db, number)))[-1]
 
     async def find_last(self, people: Sequence[str] | None) -> Change | None:
-        """Return the latest change by these people (`channel:id`; None for everybody) that is not undone, and no undo.
+        """Return the change by these people (`channel:id`; None for everybody) that they made or redid last.
+
+        It stands, and is no undo.
 
         Changes of which `/forget` has removed text are passed over, but not what `/forget` itself has removed: whoever
         means that shall be told that it does not come back.

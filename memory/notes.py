@@ -104,14 +104,15 @@ class Notes:
         return NoteText(place.path, decode_lines(wanted), line, line + len(wanted) - 1, total)
 
     def resolve_path(self, asked: str) -> str:
-        """Return the path of the note that `asked` means; `.md` and the folder may be left out.
+        """Return the path of the note that `asked` means, as results and records name it.
 
+        `.md` and the folder may be left out, and the memory folder's own name may stand before the path.
         Raises `NoteMissing` if no note or several notes fit, naming the closest ones; `PathRefused`.
         """
         path = add_extension(asked)
         try:
-            with self._open(path):
-                return path
+            with self._open(path) as (place, _):
+                return place.path
         except NoteMissing:
             pass
         paths = [note.path for note in self.walk().notes]

@@ -98,23 +98,26 @@ async def _show(
         if not found.shown:
             raise CommandFailed(phrases.CLI_NO_CHANGE.format(number=wanted.number))
     else:
-        wanted = replace(wanted, path=await _resolve_path(memory, wanted.path))
+        path, problem = await _resolve_path(memory, wanted.path)
+        wanted = replace(wanted, path=path)
         limit = wanted.limit or (sys.maxsize - 1 if wanted.since else USUAL_COUNT)
         found = await state.read(
             partial(read_change_list, reader=reader, limit=limit, since=wanted.since, path=wanted.path)
         )
+        if problem and not found.shown:
+            raise CommandFailed(problem)
     notice = describe_coverage(settings)
     if options.json:
         document = {"changes": [encode_change(each, found.names) for each in found.shown]}
         _print_json({**document, "notice": notice} if notice else document)
         return
-    for line in _format_one(found, settings) if wanted.number else _format_rows(found, settings):
+    for line in _format_one(found, settings) if wanted.number else _format_rows(found, wanted, settings):
         _print(line)
     if notice:
         _print(notice)
 
 
-def _format_rows(found: ChangeList, settings: Settings) -> list[str]:
+def _format_rows(found: ChangeList, wanted: WantedChanges, settings: Settings) -> list[str]:
     rows = [
         "  ".join(
             [
@@ -127,7 +130,9 @@ def _format_rows(found: ChangeList, settings: Settings) -> list[str]:
         )
         for each in found.shown
     ]
-    return rows or [phrases.CLI_NO_CHANGES]
+    if wanted.path:
+        return rows or [phrases.CLI_NO_CHANGES_OF_NOTE.format(path=escape_path(wanted.path))]
+    return rows or [phrases.CLI_NO_CHANGES_TODAY if wanted.since else phrases.CLI_NO_CHANGES]
 
 
 def _format_one(found: ChangeList, settings: Settings) -> list[str]:
@@ -138,15 +143,15 @@ def _format_one(found: ChangeList, settings: Settings) -> list[str]:
     ]
 
 
-async def _resolve_path(memory: Memory, asked: str) -> str:
-    """Return the path of a note, which may be gone."""
+async def _resolve_path(memory: Memory, asked: str) -> tuple[str, str]:
+    """Return the path of a note, and what is wrong with it: a note that is gone may have changed before."""
     if not asked:
-        return ""
+        return "", ""
     path = parse_note_ref(asked).path
     try:
-        return await memory.resolve_path(path)
-    except NoteMissing:
-        return path if path.endswith(".md") else f"{path}.md"
+        return await memory.resolve_path(path), ""
+    except NoteMissing as missing:
+        return (path if path.endswith(".md") else f"{path}.md"), str(missing)
 
 
 async def _undo(

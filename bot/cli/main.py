@@ -304,13 +304,13 @@ def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
         type=_decode_argument,
         help="how many to list (default: 10), today, or a note",
     )
-    changes.add_argument("--number", metavar="N", type=_parse_count, help="show this change in full")
+    changes.add_argument("--number", metavar="N", type=_parse_number, help="show this change in full")
     undo = action("undo", "Take back a change of the notes")
     undo.add_argument(
         "number",
         metavar="N",
         nargs="?",
-        type=_parse_count,
+        type=_parse_number,
         help="its number in the list (default: your latest change at this terminal)",
     )
     action("redo", "Do the change again that you took back last")
@@ -333,6 +333,11 @@ def _parse_count(argument: str) -> int:
     if not (argument.isdecimal() and argument.strip("0")):
         raise argparse.ArgumentTypeError(f"{argument!r} is not a whole number of 1 or more")
     return int(argument) if len(argument) <= len(str(MAX_COUNT)) else MAX_COUNT
+
+
+def _parse_number(argument: str) -> int:
+    """Parse the number of a change, also as the list shows it: `#12`."""
+    return _parse_count(argument.removeprefix("#"))
 
 
 # -- the commands -------------------------------------------------------------------------------------------

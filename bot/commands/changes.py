@@ -52,7 +52,7 @@ async def show_changes(call: CommandCall, services: Services) -> str | CommandRe
     )
     found = await services.state.read(read)
     if problem and not found.shown:
-        return problem
+        return f"{problem} {phrases.CHANGES_USAGE}"
     told = [_format_list(found, wanted, path, call, services)]
     if found.has_more and limit < MAX_COUNT:
         told.append(phrases.CHANGES_MORE.format(count=min(3 * limit, MAX_COUNT)))

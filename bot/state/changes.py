@@ -148,16 +148,24 @@ def read_chain(db: apsw.Connection, number: int) -> tuple[Change, ...]:
 
 
 def find_last(db: apsw.Connection, people: Sequence[str] | None) -> Change | None:
-    """Return the latest change by these people (None: by anybody) that is neither undone nor itself an undo.
+    """Return the change by these people (None: by anybody) that they made or redid last and that stands; no undo.
 
     Changes whose text was forgotten are passed over, unless they are those of `/forget` itself.
     """
     which, values = _made_by(people)
-    rest = (
-        f"FROM changes WHERE done AND NOT undoes AND {which} AND (NOT forgotten OR made_by = 'forget') "
-        "AND (old != '[]' OR new != '[]' OR forgotten) ORDER BY number DESC"
-    )
-    return next((each for each in select(db, Change, rest, *values) if _is_standing(db, each.number)), None)
+    for each in select(db, Change, f"FROM changes WHERE done AND {which} ORDER BY number DESC", *values):
+        found = each
+        if each.undoes:
+            if _is_undo(db, each) or db.execute(_IS_UNDONE, (each.number,)).get:
+                continue
+            found = read_chain(db, each.number)[0]
+            if found.undoes or not (people is None or found.origin.person in people):
+                continue
+        is_empty = not (found.lines.old or found.lines.new or found.forgotten)
+        is_forgotten = found.forgotten and found.origin.made_by != "forget"
+        if not is_empty and not is_forgotten and _is_standing(db, found.number):
+            return found
+    return None
 
 
 def find_last_undone(db: apsw.Connection, people: Sequence[str] | None) -> Change | None:

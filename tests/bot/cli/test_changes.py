@@ -37,6 +37,15 @@ def test_changes_are_listed_and_shown_in_full(commonplace: Commonplace) -> None:
         assert shown[1:] == [f"+# {name.removesuffix('.md')}", "+", "+- bread"]
 
 
+def test_if_nothing_is_listed_it_says_of_what(commonplace: Commonplace) -> None:
+    note(commonplace, "bread")
+    done = commonplace("memory", "changes", "yesterday")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "commonplace: There is no note yesterday.md.\n")
+    (commonplace.memory / "oslo.md").write_text("# Oslo\n")
+    assert commonplace.output_of("memory", "changes", "oslo") == "No changes of oslo.md are recorded.\n"
+    assert json.loads(commonplace.output_of("memory", "changes", "oslo", "--json")) == {"changes": []}
+
+
 def test_changes_as_json(commonplace: Commonplace) -> None:
     name = note(commonplace, "bread", "milk")
     (shown,) = json.loads(commonplace.output_of("memory", "changes", "1", "--json"))["changes"]
@@ -69,7 +78,7 @@ def test_a_change_is_taken_back_and_done_again(commonplace: Commonplace) -> None
     assert file.read_text() == after.replace("- milk\n", "")
     assert commonplace.output_of("memory", "redo") == f"Done again: change 2 in {name}:4.\n+- milk\n"
     assert file.read_text() == after
-    undone = json.loads(commonplace.output_of("memory", "undo", "1", "--json"))
+    undone = json.loads(commonplace.output_of("memory", "undo", "#1", "--json"))
     assert undone == {
         "number": 1,
         "change": 5,

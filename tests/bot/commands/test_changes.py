@@ -122,7 +122,9 @@ async def test_the_changes_of_a_note_are_listed_even_when_it_is_gone(house: Harn
     told = await house.say("/changes 2026-11-21")
     assert told.startswith("The latest changes to `2026-11-21.md`:\n\n- **#1**")
     assert "MEMORY" not in told
-    assert await house.say("/changes nothing") == "There is no note nothing.md."
+    assert (await house.say("/changes memory/MEMORY.md")).startswith("The latest changes to `MEMORY.md`:")
+    told = await house.say("/changes yesterday")
+    assert told == f"There is no note yesterday.md. {phrases.CHANGES_USAGE}"
 
 
 async def test_todays_changes_are_those_of_the_owners_day(tmp_path: Path) -> None:
@@ -249,6 +251,27 @@ async def test_the_latest_change_is_taken_back_and_done_again(house: Harness, tm
     assert "**#2** 12:00, you, `2026-11-21.md`: added “milk”\n" in told
     await ask(house, "/undo 4", OWNER)
     assert "added “milk” (taken back)" in await ask(house, "/changes", OWNER)
+
+
+async def test_after_a_redo_an_undo_takes_back_what_was_done_again(house: Harness, tmp_path: Path) -> None:
+    await house.say("/remember bread")
+    await house.say("/remember milk")
+    await house.say("/undo 1")
+    await house.say("/redo")
+    assert (await house.say("/undo")).startswith("Taken back: change 1 ")
+    assert read(tmp_path) == "# 2026-11-21\n\n- milk\n"
+    assert (await house.say("/redo")).startswith("Done again: change 1 ")
+    await house.say("/undo")
+    assert (await house.say("/undo")).startswith("Taken back: change 2 ")
+    assert await house.say("/undo") == phrases.UNDO_NOTHING_OWNER
+
+
+async def test_what_an_owner_did_again_is_still_its_authors_latest_change(house: Harness) -> None:
+    await ask(house, "/remember bread", BEN)
+    await house.say("/undo 1")
+    await house.say("/redo")
+    assert await house.say("/undo") == phrases.UNDO_NOTHING_OWNER
+    assert (await ask(house, "/undo", BEN)).startswith("Taken back: change 1 ")
 
 
 async def test_an_owners_undo_without_a_number_is_of_their_own_changes(

@@ -181,6 +181,12 @@ async def test_a_line_that_was_moved_keeps_its_origin(house: Harness, tmp_path: 
     assert "It was first in `2026-11-21.md`." in told
 
 
+async def test_a_path_with_the_memory_folders_name_is_the_same_note(house: Harness) -> None:
+    await tell_key(house, OWNER)
+    told = await ask(house, f"/why memory/{DAY}:3", OWNER)
+    assert told == await ask(house, f"/why {DAY}:3", OWNER)
+
+
 async def test_equal_lines_have_the_origin_of_their_place(tmp_path: Path) -> None:
     times = [NOW]
     async with open_harness(tmp_path, now=lambda: times[0]) as house:
