@@ -1,4 +1,4 @@
-"""Which lines an undo replaces by which, and why it cannot be done."""
+"""Which lines an undo replaces with which, and why it cannot be done."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,9 +16,9 @@ from memory.line_reversal import LinesReplacement, describe_edits, plan_reversal
 Refusal = Literal[
     "unknown", "undone", "redone", "forgotten", "nothing", "note_gone", "changed_later", "edited"
 ]
-"""Why a change is not undone: there is no such change; it is already undone; it was an undo, and is already redone;
-`/forget` has removed its text; it changed no line; its note is gone; a later change has edited its lines, or somebody
-outside of Commonplace."""
+"""Why a change is not undone: there is no such change; it is already undone; it was an undo, and its change is already
+redone; `/forget` has removed its text; it changed no line; its note is gone; a later change has edited its lines, or
+somebody outside of Commonplace has."""
 
 
 class UndoRefused(EditRefused):
@@ -44,7 +44,7 @@ class PlannedUndo:
 
 
 def find_standing(db: apsw.Connection, number: int) -> tuple[Change, ...]:
-    """Return the chain (see `changes.read_chain`) of a change that can be taken back. Raises UndoRefused."""
+    """Return the chain (see `changes.read_chain`) of a change that can be undone. Raises UndoRefused."""
     chain = changes.read_chain(db, number)
     at = next((at for at, each in enumerate(chain) if each.number == number), None)
     if at is None:
@@ -53,22 +53,24 @@ def find_standing(db: apsw.Connection, number: int) -> tuple[Change, ...]:
     if (len(chain) - at) % 2 == 0:
         if chain[at].undoes and at % 2:
             raise UndoRefused(
-                f"Change {number} was an undo, and {last.number} already redid it.", "redone", by=last.number
+                f"Change {number} undid another one, which change {last.number} has already redone.",
+                "redone",
+                by=last.number,
             )
         raise UndoRefused(
-            f"Change {number} is already undone, by change {last.number}.", "undone", by=last.number
+            f"Change {number} has already been undone, by change {last.number}.", "undone", by=last.number
         )
     if any(each.forgotten for each in chain):
-        raise UndoRefused(f"Text of change {number} has been forgotten, so it can't be undone.", "forgotten")
+        raise UndoRefused(f"Some text of change {number} was forgotten, so it can't be undone.", "forgotten")
     if not (last.lines.old or last.lines.new):
-        raise UndoRefused(f"Change {number} left every line as it was; there is nothing to undo.", "nothing")
+        raise UndoRefused(f"Change {number} changed no lines, so there is nothing to undo.", "nothing")
     return chain
 
 
 def plan_undo(chain: Sequence[Change], text: str, *, later: Callable[[], Sequence[Change]]) -> PlannedUndo:
-    """Return what takes back the last change of a chain in its note, whose text is `text` now.
+    """Return what undoes the last change of a chain in its note, whose text is `text` now.
 
-    `later` returns the changes of the note since, for the explanation of a refusal. Raises UndoRefused.
+    `later` returns the later changes to the note, for the explanation of a refusal. Raises UndoRefused.
     """
     last = chain[-1]
     found = plan_reversal(text, last.lines)
@@ -89,15 +91,15 @@ def plan_undo(chain: Sequence[Change], text: str, *, later: Callable[[], Sequenc
 def _explain(change: Change, text: str, later: Callable[[], Sequence[Change]]) -> UndoRefused:
     path, number = escape_path(change.path), change.number
     if not text:
-        return UndoRefused(f"{path} is gone or empty, and change {number} with it.", "note_gone")
+        return UndoRefused(f"{path} is gone or empty, so change {number} can't be undone.", "note_gone")
     if by := _find_later_edit(later(), change):
         return UndoRefused(
-            f"Change {by} edited the lines of change {number} in {path}; undo {by} first.",
+            f"Change {by} has edited the lines of change {number} in {path} since; please undo change {by} first.",
             "changed_later",
             by=by,
         )
     return UndoRefused(
-        f"The lines of change {number} in {path} have been edited since, so they stay as they are.",
+        f"The lines of change {number} in {path} were edited since, so I left them as they are.",
         "edited",
         diff=describe_edits(text, change.lines),
     )

@@ -1,4 +1,4 @@
-"""`commonplace memory changes`, `undo` and `redo`: whoever runs them owns the files, and sees everybody's changes."""
+"""`commonplace memory changes`, `undo` and `redo`; the command line's user owns the files and sees all changes."""
 
 import argparse
 import json
@@ -84,7 +84,7 @@ def _show_nothing(options: argparse.Namespace) -> None:
     if options.json:
         _print_json({"changes": []})
     else:
-        _print(phrases.CLI_NO_CHANGES)
+        _print(phrases.CHANGES_NONE)
 
 
 async def _show(
@@ -127,7 +127,7 @@ def _format_rows(found: ChangeList, settings: Settings) -> list[str]:
         )
         for each in found.shown
     ]
-    return rows or [phrases.CLI_NO_CHANGES]
+    return rows or [phrases.CHANGES_NONE]
 
 
 def _format_one(found: ChangeList, settings: Settings) -> list[str]:
