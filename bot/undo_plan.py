@@ -52,8 +52,9 @@ def find_standing(db: apsw.Connection, number: int) -> tuple[Change, ...]:
     last = chain[-1]
     if (len(chain) - at) % 2 == 0:
         if chain[at].undoes and at % 2:
+            root = chain[0].undoes or chain[0].number
             raise UndoRefused(
-                f"Change {number} undid another one, which change {last.number} has already redone.",
+                f"Change {number} undid change {root}, which change {last.number} has already redone.",
                 "redone",
                 by=last.number,
             )

@@ -165,6 +165,7 @@ async def _undo(
     except UndoRefused as refusal:
         diff = strip_controls(refusal.diff)
         if diff and not options.json:
+            _print(phrases.UNDO_EDITED_DIFF.replace("`", ""))
             _print(diff)
         raise
     if undone is None:

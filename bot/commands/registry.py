@@ -70,7 +70,7 @@ COMMANDS: tuple[Command, ...] = (
         (
             Option(
                 "number",
-                "A change's number in /changes; your latest one if left out.",
+                "The change's number in /changes; if left out, your latest change.",
                 required=False,
                 type="word",
                 shown="N",

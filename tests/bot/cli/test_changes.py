@@ -88,7 +88,10 @@ def test_what_was_edited_since_stays_and_the_difference_is_printed(commonplace: 
     file.write_text(file.read_text().replace("mat", "doormat"))
     done = commonplace("memory", "undo")
     assert done.returncode == 1
-    assert done.stdout == "- - The key is under the mat.\n+ - The key is under the doormat.\n"
+    assert done.stdout == (
+        "- marks what the change wrote, + what is there now:\n"
+        "- - The key is under the mat.\n+ - The key is under the doormat.\n"
+    )
     assert done.stderr.count("\n") == 1
     assert "doormat" in file.read_text()
 

@@ -219,10 +219,10 @@ async def test_what_is_not_ones_own_looks_like_nothing(number: int) -> None:
     with TemporaryDirectory() as folder:
         async with open_harness(Path(folder)) as house:
             await house.say("/remember The key is under the mat.")
-            told = f"There is no change {number} of yours. `/changes` lists your changes."
+            told = f"There is no change {number} of yours. `/changes` lists your latest."
             assert await ask(house, f"/changes #{number}", BEN) == told
             assert await ask(house, f"/undo {number}", BEN) == told
-            assert await house.say("/changes #9") == "There is no change 9. `/changes` lists all of them."
+            assert await house.say("/changes #9") == "There is no change 9. `/changes` lists the latest."
             assert "key" in read(Path(folder))
 
 
