@@ -1,4 +1,4 @@
-"""Describes changes of the notes in words, for chats and the command line."""
+"""Describes changes to the notes in words, for chats and the command line."""
 
 import difflib
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ DIFF_LINE_CHARS = 300
 _COMPARED_LINES = 1000
 """Longer changes are shown as removed and added lines: comparing takes quadratic time."""
 
-Standing = Literal["made", "taken_back", "undo", "redo"]
+Standing = Literal["made", "undone", "undo", "redo"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +43,17 @@ class ShownChange:
 
     change: Change
     standing: Standing
-    """Whether it stands or was taken back later; or whether it undoes or redoes another one itself."""
+    """Whether it stands or was undone later; or whether it undoes or redoes another one itself."""
     root: int
     """Number of the change that an undo or redo is about; its own otherwise."""
     next_undo: int
-    """Number of the change that undid it, or did it again; 0 for none."""
+    """Number of the change that undid or redid it; 0 for none."""
     stands: bool
     """Whether its lines are in the note, as far as that is recorded."""
 
     @property
     def can_undo(self) -> bool:
-        """Return whether it can be taken back, as far as the record tells."""
+        """Return whether it can be undone, as far as the record shows."""
         lines = self.change.lines
         return self.stands and not self.change.forgotten and bool(lines.old or lines.new)
 
@@ -101,7 +101,7 @@ def show_standing(db: "Connection", change: Change) -> ShownChange:
     later = chain[at + 1].number if at + 1 < len(chain) else 0
     stands = (len(chain) - at) % 2 == 1
     if not change.undoes:
-        return ShownChange(change, "made" if stands else "taken_back", change.number, later, stands)
+        return ShownChange(change, "made" if stands else "undone", change.number, later, stands)
     # The beginning of the chain may be pruned; then its first change is an undo.
     is_undo = (at + bool(chain[0].undoes)) % 2
     root = chain[0].undoes or chain[0].number
@@ -171,11 +171,11 @@ def quote_lines(lines: Sequence[str]) -> str:
     filled = list(dropwhile(lambda line: not line.strip(), lines))
     shown = [f"> {one_line(line, limit=SHOWN_LINE_CHARS)}".rstrip() for line in filled[:SHOWN_LINES]]
     more = len(filled) - len(shown)
-    return "\n".join([*shown, *([f"> {phrases.CHANGE_MORE_LINES.format(count=more)}"] if more else [])])
+    return "\n".join([*shown, *([f"> {_format_more(more)}"] if more else [])])
 
 
 def describe_refusal(refusal: UndoRefused) -> str:
-    """Return why a change was not taken back and what to do, as Markdown."""
+    """Return why a change was not undone and what to do, as Markdown."""
     told = [str(refusal)]
     if refusal.reason == "undone":
         told.append(phrases.UNDO_UNDONE_HINT.format(by=refusal.by))
@@ -186,14 +186,15 @@ def describe_refusal(refusal: UndoRefused) -> str:
     return "\n\n".join(filter(None, [" ".join(told), _fenced(strip_controls(refusal.diff))]))
 
 
-def format_period(phrase: str, settings: "Settings") -> str:
-    """Return a phrase with the days for which changes are kept; "" if they are kept for ever."""
+def format_period(period: tuple[str, str], settings: "Settings") -> str:
+    """Return a phrase, given for one day and for more, with the days that changes are kept; "" if that is forever."""
     days = settings.memory.changes.keep_days
-    return phrase.format(days=days) if days else ""
+    one, more = period
+    return (one if days == 1 else more.format(days=days)) if days else ""
 
 
 def describe_coverage(settings: "Settings") -> str:
-    """Return that others may have changed the notes too, if several instances share them; "" otherwise."""
+    """Return a notice that other instances may have changed the notes too; "" if none shares them."""
     if not settings.index.url.get_secret_value():
         return ""
     name = settings.instance.name or gethostname()
@@ -201,12 +202,12 @@ def describe_coverage(settings: "Settings") -> str:
 
 
 def describe_effect(shown: ShownChange) -> str:
-    """Return what a change did with which words: `added “The key is under the mat.”`."""
+    """Return what a change did and to which words: `added “The key is under the mat.”`."""
     if shown.standing in ("undo", "redo"):
         phrase = phrases.CHANGE_UNDOES if shown.standing == "undo" else phrases.CHANGE_REDOES
         return phrase.format(number=shown.root, what=_describe_lines(shown.change))
     what = _describe_lines(shown.change)
-    return phrases.CHANGE_TAKEN_BACK.format(what=what) if shown.standing == "taken_back" else what
+    return phrases.CHANGE_UNDONE.format(what=what) if shown.standing == "undone" else what
 
 
 def _describe_lines(change: Change) -> str:
@@ -231,7 +232,12 @@ def format_diff(change: Change) -> str:
     rows = [strip_controls(row) for row in _compare(change)]
     shown = [row if len(row) <= DIFF_LINE_CHARS else f"{row[:DIFF_LINE_CHARS]}…" for row in rows[:DIFF_LINES]]
     more = len(rows) - len(shown)
-    return "\n".join([*shown, *([phrases.CHANGE_MORE_LINES.format(count=more)] if more else [])])
+    return "\n".join([*shown, *([_format_more(more)] if more else [])])
+
+
+def _format_more(lines: int) -> str:
+    phrase = phrases.CHANGE_MORE_LINE if lines == 1 else phrases.CHANGE_MORE_LINES
+    return phrase.format(count=lines)
 
 
 def _compare(change: Change) -> Iterator[str]:

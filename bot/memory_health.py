@@ -1,4 +1,4 @@
-"""What there is to mend in the notes: as text for people, as JSON, and the commands that mend it."""
+"""What to fix in the notes: as text for people, as JSON, and the commands that fix it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -53,7 +53,7 @@ async def examine_memory(memory: Memory) -> HealthReport:
 
 
 def find_commands(finding: Finding) -> list[str]:
-    """Return the commands that mend a finding, or show what only the person can mend."""
+    """Return the commands that fix a finding, or show what only the person can fix."""
     if finding.new_text is not None:
         return [f"/correct {_format_place(place)} {finding.new_text or '-'}" for place in finding.places]
     return [f"/memory get {_format_place(place)}" for place in finding.places]
@@ -87,7 +87,8 @@ def summarize_health(report: HealthReport) -> str:
         else phrases.HEALTH_FOUND.format(notes=notes, count=count)
     ]
     if report.unread:
-        told.append(phrases.HEALTH_UNREAD.format(count=report.unread))
+        phrase = phrases.HEALTH_UNREAD_NOTE if report.unread == 1 else phrases.HEALTH_UNREAD_NOTES
+        told.append(phrases.HEALTH_UNREAD.format(notes=phrase.format(count=report.unread)))
     return " ".join(told)
 
 
@@ -137,13 +138,16 @@ def _describe_finding(finding: Finding) -> FindingText:
             if finding.about
             else phrases.HEALTH_NO_TARGET.format(target=finding.reason)
         )
+    elif finding.kind == "not_found":
+        why = f"{finding.reason[:1].upper()}{finding.reason[1:].removesuffix('.')}."
     elif finding.kind == "foreign_text":
         why = phrases.HEALTH_SAYS.format(who=finding.reason)
     elif finding.about:
         phrase = phrases.HEALTH_NEWER if finding.kind == "superseded" else phrases.HEALTH_AS_IN
         why = phrase.format(place=_format_place(finding.about), text=finding.about.text)
     if finding.more:
-        why = f"{why} {phrases.HEALTH_MORE_PLACES.format(count=finding.more)}"
+        phrase = phrases.HEALTH_MORE_PLACE if finding.more == 1 else phrases.HEALTH_MORE_PLACES
+        why = f"{why} {phrase.format(count=finding.more)}"
     commands = find_commands(finding)
     if any(len(command) > MAX_COMMAND_CHARS for command in commands):
         commands = find_commands(replace(finding, new_text=None))

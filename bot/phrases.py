@@ -143,9 +143,9 @@ REMEMBERED = "Noted in {place}."
 NOTE_CORRECTED = "Corrected in {place}."
 ALREADY_NOTED = "That's already noted in {place}."
 NOT_REMEMBERED = "I couldn't write that down: {error}"
-NOT_REALLY_NOTED = "I haven't actually written that down. `/remember TEXT` does it."
+NOT_REALLY_NOTED = "I haven't actually written that down. To note it, send `/remember TEXT`."
 NOT_REALLY_NOTED_HERE = "I haven't actually written that down: I can't use the notes in this chat."
-NOT_REALLY_CHANGED = "I haven't actually changed anything in the notes; they say what they said before."
+NOT_REALLY_CHANGED = "I haven't actually changed any notes. Please tell me again what to change."
 NOT_REALLY_REMINDED = "I haven't actually set, moved or cancelled a reminder. `/remind WHEN TEXT` sets one."
 FACT_SINCE = "Since {date}; before: {before}"
 FACT_FROM = "From {date}; before: {before}"
@@ -164,8 +164,8 @@ CONVERSATIONS_OVER_HTTP = (
     "Conversations weren't searched: over HTTP, that needs a server.token in the settings."
 )
 CHANGES_OVER_HTTP = (
-    "Changes of the notes are only shown here if server.token is set in the settings. Without it, use /changes in a "
-    "chat, or “commonplace memory changes”."
+    "Changes to the notes are only shown here if server.token is set in the settings. Without it, use /changes in a "
+    "chat, or “commonplace memory changes” in a terminal."
 )
 CONVERSATIONS_PROBLEM = "Conversations can't be searched right now: {problem}"
 STATUS_MODEL = "Model: {model}"
@@ -311,38 +311,37 @@ CORE_SHORTEN = "Please shorten it, or move what I don't always need to know into
 CORE_NOTICE = "About my notes: {warning}"
 HEALTH_NOTE = "1 note"
 HEALTH_NOTES = "{count:,} notes"
-HEALTH_NOTHING = "Nothing to mend: I looked through {notes}."
-HEALTH_FOUND = (
-    "I looked through {notes} and found {count:,} things that you may want to mend. I changed nothing."
-)
-HEALTH_FOUND_ONE = (
-    "I looked through {notes} and found one thing that you may want to mend. I changed nothing."
-)
-HEALTH_UNREAD = "I ran out of time for {count:,} more."
+HEALTH_NOTHING = "I looked through {notes} and found nothing to fix."
+HEALTH_FOUND = "I looked through {notes} and found {count:,} things you may want to fix. I changed nothing."
+HEALTH_FOUND_ONE = "I looked through {notes} and found one thing you may want to fix. I changed nothing."
+HEALTH_UNREAD = "I ran out of time before I could read {notes}."
+HEALTH_UNREAD_NOTE = "1 more note"
+HEALTH_UNREAD_NOTES = "{count:,} more notes"
 HEALTH_TITLES = {
     "duplicate": "Noted twice",
     "near_duplicate": "Noted twice in nearly the same words",
-    "superseded": "Changed since",
+    "superseded": "Out of date",
     "core_too_long": "MEMORY.md is too long",
     "not_found": "Notes that no search finds",
-    "broken_link": "Links that lead nowhere",
+    "broken_link": "Broken links",
     "foreign_text": "Other people's words",
 }
 HEALTH_ADVICE = {
-    "duplicate": "Each command empties the copy; `/memory trash` keeps it.",
-    "near_duplicate": "Please compare them first. Each command empties the first of the two; `/memory trash` keeps it.",
-    "superseded": "Each command notes until when it was true.",
-    "core_too_long": "The command shows what I don't keep in mind. `/correct MEMORY.md:LINE -` empties a line.",
-    "not_found": "Please give each a few words of its own, or delete its file.",
-    "broken_link": "Each command mends the link, or leaves only its text.",
-    "foreign_text": "If it's true, the command makes it your own note. `/correct PATH:LINE -` empties a line.",
+    "duplicate": "The command empties the copy; `/memory trash` keeps it.",
+    "near_duplicate": "Please compare them first. The command empties the first of the two; `/memory trash` keeps it.",
+    "superseded": "The command adds until when it was true.",
+    "core_too_long": "The command shows the part I don't keep in mind. `/correct MEMORY.md:LINE -` empties a line.",
+    "not_found": "Please give each note a few words of its own, or delete its file.",
+    "broken_link": "The command fixes the link, or leaves only its text.",
+    "foreign_text": "If it's true, the command makes the line your own. `/correct PATH:LINE -` empties it.",
 }
-WEB_HEALTH_TOOK_LONG = "Your notes are still being examined. Please load this page again in a minute."
+WEB_HEALTH_TOOK_LONG = "I'm still looking through your notes. Please reload this page in a minute."
 HEALTH_AS_IN = "Also in {place}: {text}"
 HEALTH_NEWER = "Newer, in {place}: {text}"
+HEALTH_MORE_PLACE = "And in one more place."
 HEALTH_MORE_PLACES = "And in {count:,} more places."
-HEALTH_NO_TARGET = "There is no {target}."
-HEALTH_MOVED = "There is no {target}, but there is {path}."
+HEALTH_NO_TARGET = "Not found: {target}."
+HEALTH_MOVED = "Not found: {target}. Perhaps you mean {path}."
 HEALTH_SAYS = "From {who}."
 HEALTH_MORE = "- and {count:,} more; `commonplace memory health` shows up to ten of each kind"
 NO_NOTES = "There are no notes yet."
@@ -389,47 +388,47 @@ CHANGES_OF_NOTE = "The latest changes to `{path}`:"
 CHANGES_OF_NOTE_OWN = "Your latest changes to `{path}`:"
 CHANGES_OF_TODAY = "Today's changes to the notes:"
 CHANGES_OF_TODAY_OWN = "Your changes to the notes today:"
-CHANGES_NONE = "I know of no changes to the notes yet."
+CHANGES_NONE = "No changes to the notes are recorded."
 CHANGES_NONE_OWN = "You haven't changed any notes yet."
 CHANGES_NONE_TODAY = "Nothing has changed in the notes today."
 CHANGES_NONE_TODAY_OWN = "You haven't changed any notes today."
-CHANGES_NONE_OF_NOTE = "I know of no changes to {path}{period}."
-CHANGES_NONE_OF_NOTE_OWN = "I know of no changes by you to {path}{period}."
-CHANGES_PERIOD = " in the last {days} days"
-CHANGES_RECORD = ", which goes back {days} days"
+CHANGES_NONE_OF_NOTE = "No changes to {path} are recorded{period}."
+CHANGES_NONE_OF_NOTE_OWN = "You haven't changed {path}{period}."
+CHANGES_PERIOD = (" in the last day", " in the last {days} days")
+CHANGES_RECORD = (", which goes back one day", ", which goes back {days} days")
 CHANGES_ROW = "- **#{number}** {time}, {who}, `{path}`: {what}"
-CHANGES_HINT = "`/changes #{number}` shows that one in full."
-CHANGES_HINT_UNDO = "`/changes #{number}` shows that one in full, `/undo {number}` takes it back."
+CHANGES_HINT = "`/changes #{number}` shows that change in full."
+CHANGES_HINT_UNDO = "`/changes #{number}` shows that change in full; `/undo {number}` undoes it."
 CHANGES_MORE = "`/changes {count}` shows more."
 CHANGES_USAGE = "Usage: `/changes`, `/changes 30`, `/changes today`, `/changes PATH` or `/changes #12`"
 CHANGES_HERE_ONLY = (
-    "This covers only what was changed through this instance ({name}); others that share this memory keep their "
-    "own record."
+    "This covers only what was changed through this instance ({name}); the others that share this memory keep their "
+    "own records."
 )
-CHANGE_UNKNOWN = "There is no change {number}. `/changes` lists them."
-CHANGE_UNKNOWN_OWN = "There is no change {number} of yours. `/changes` lists your changes."
+CHANGE_UNKNOWN = "There is no change {number}. `/changes` lists the latest."
+CHANGE_UNKNOWN_OWN = "There is no change {number} of yours. `/changes` lists your latest."
 CHANGE_HEAD = "Change {number} to `{path}`, line {line}, {time}, by {who}"
 CHANGE_CHAT = " in {chat}"
 CHANGE_MODEL = " (model: {model})"
 CHANGE_MADE_BY = {
     "tool": "",
-    "agent": ", noted by me because you asked",
+    "agent": ", noted by me on request",
     "command": ", with a command",
     "flush": ", noted from the conversation",
-    "document": ", a document",
+    "document": ", by saving a document",
     "import": "",
     "cli": "",
     "http": "",
     "forget": ", with `/forget`",
 }
-CHANGE_SAYS = "These are the words of: {says}."
-CHANGE_TOUCHES = "It replaced lines of: {people}."
-CHANGE_IS_UNDO = "It took back change {number}."
-CHANGE_IS_REDO = "It did change {number} again."
-CHANGE_WAS_UNDONE = "Change {number} took it back. `/undo {number}` brings it back."
-CHANGE_WAS_REDONE = "Change {number} did it again."
-CHANGE_UNDO_HINT = "`/undo {number}` takes it back."
-CHANGE_FORGOTTEN = "Part of its text was forgotten, so it can't be taken back."
+CHANGE_SAYS = "The words are from {says}."
+CHANGE_TOUCHES = "It replaced lines from {people}."
+CHANGE_IS_UNDO = "It undid change {number}."
+CHANGE_IS_REDO = "It redid change {number}."
+CHANGE_WAS_UNDONE = "Change {number} undid it. `/undo {number}` redoes it."
+CHANGE_WAS_REDONE = "Change {number} redid that change."
+CHANGE_UNDO_HINT = "`/undo {number}` undoes it."
+CHANGE_FORGOTTEN = "Some of its text was forgotten, so it can't be undone."
 CHANGE_YOU = "you"
 CHANGE_YOUR = "your"
 CHANGE_WHOSE = "{name}'s"
@@ -448,49 +447,46 @@ CHANGE_ADDED = "added “{new}”"
 CHANGE_REMOVED = "removed “{old}”"
 CHANGE_CHANGED = "“{old}” became “{new}”"
 CHANGE_BLANK = "only blank lines"
-CHANGE_TAKEN_BACK = "{what} (taken back)"
-CHANGE_UNDOES = "took back #{number}: {what}"
-CHANGE_REDOES = "did #{number} again: {what}"
+CHANGE_UNDONE = "{what} (undone)"
+CHANGE_UNDOES = "undid #{number}: {what}"
+CHANGE_REDOES = "redid #{number}: {what}"
+CHANGE_MORE_LINE = "… and one more line"
 CHANGE_MORE_LINES = "… and {count} more lines"
 CHANGE_TIME = "{day} at {time}"
 CHANGE_TODAY = "today"
 CHANGE_YESTERDAY = "yesterday"
 CHANGE_ON = "on {date}"
 UNDO_USAGE = "Usage: `/undo`, or `/undo N` with a number from `/changes`"
-UNDO_NOTHING = "There is no change of yours to take back."
+UNDO_NOTHING = "You have no change to undo."
 UNDO_NOTHING_OWNER = (
-    "There is no change of yours to take back. `/changes` lists everybody's, and `/undo N` takes one of them "
-    "back."
+    "You have no change of your own to undo. `/changes` lists everybody's; `/undo N` undoes one of them."
 )
-UNDONE = "Taken back: change {number} in {place}{whose}."
-REDONE = "Done again: change {number} in {place}{whose}."
+UNDONE = "Undid change {number} in {place}{whose}."
+REDONE = "Redid change {number} in {place}{whose}."
 UNDONE_WHOSE = ", made by {who}"
 UNDONE_REMOVED = "I removed:\n\n{removed}"
 UNDONE_PUT_BACK = "I put back:\n\n{put_back}"
 UNDONE_BOTH = "I removed:\n\n{removed}\n\nand put back:\n\n{put_back}"
-UNDO_HOW_TO_REDO = "`/redo` does it again."
-REDO_HOW_TO_UNDO = "`/undo {number}` takes it back again."
-UNDO_TOUCHES = "This also concerns {people}, whose lines these were."
-UNDO_BUTTON = "Take back change {number}"
-REDO_BUTTON = "Do it again"
-CLI_NO_CHANGES = "No changes of the notes are recorded."
-CLI_NO_CHANGES_TODAY = "No changes of the notes are recorded today."
-CLI_NO_CHANGES_OF_NOTE = "No changes of {path} are recorded."
-CLI_NO_CHANGE = "there is no change {number}; `commonplace memory changes` lists them"
-CLI_REDO_NOTHING = "there is nothing to do again: you haven't taken anything back since your last change"
+UNDO_HOW_TO_REDO = "`/redo` redoes it."
+REDO_HOW_TO_UNDO = "`/undo {number}` undoes it again."
+UNDO_TOUCHES = "This also affects lines from {people}."
+UNDO_BUTTON = "Undo change {number}"
+REDO_BUTTON = "Redo"
+CLI_NO_CHANGE = "there is no change {number}; `commonplace memory changes` lists the latest"
+CLI_REDO_NOTHING = "there is nothing to redo: you haven't undone anything since your last change"
 CLI_UNDO_NOTHING = (
-    "there is no change of yours to take back; `commonplace memory changes` lists everybody's, and "
-    "`commonplace memory undo N` takes one of them back"
+    "you have no change of your own to undo; `commonplace memory changes` lists everybody's, and "
+    "`commonplace memory undo N` undoes one of them"
 )
-REDO_NOTHING = "There is nothing to do again: you haven't taken anything back since your last change."
-UNDO_EDITED_DIFF = "`-` is what it wrote, `+` is what is there now:"
-UNDO_UNDONE_HINT = "`/undo {by}` does it again."
-UNDO_LATER_HINT = "`/undo {by}` takes that one back."
-UNDO_REFUSED_BY_OTHERS = "I can't take that back: somebody else has changed it since."
+REDO_NOTHING = "There is nothing to redo: you haven't undone anything since your last change."
+UNDO_EDITED_DIFF = "`-` marks what the change wrote, `+` what is there now:"
+UNDO_UNDONE_HINT = "`/undo {by}` redoes it."
+UNDO_LATER_HINT = "`/undo {by}` does that."
+UNDO_REFUSED_BY_OTHERS = "I can't undo that: somebody else has changed it since."
 WHY_USAGE = "Usage: `/why PATH:LINE`, for example: `/why 2026-11-21.md:3`"
 WHY_BLANK = "Line {line} of {path} is empty."
 WHY_UNKNOWN = (
-    "I have no record of where this line comes from: somebody wrote or edited it by hand, or it is older than my "
+    "I don't know where this line comes from: somebody wrote or edited it by hand, or it is older than my "
     "record{record}."
 )
 WHY_NOT_YOURS = "This line comes from somebody else, so I can't tell you more about it."
@@ -499,8 +495,8 @@ WHY_FLUSH_MESSAGE = (
     "It was noted from the conversation in {chat}, probably because of {whose} message {time}{colon}"
 )
 WHY_MADE_BY = {
-    "tool": "it was written for {who} in {chat}, {time}. The message itself was edited, forgotten or deleted since.",
-    "agent": "it was written for {who} in {chat}, {time}. The message itself was edited, forgotten or deleted since.",
+    "tool": "it was written for {who} in {chat}, {time}. The message has since been edited, forgotten or deleted.",
+    "agent": "it was written for {who} in {chat}, {time}. The message has since been edited, forgotten or deleted.",
     "command": "{who} wrote it with a command in {chat}, {time}.",
     "flush": "it was noted from the conversation in {chat}, {time}.",
     "document": "it is from a document that {who} filed in {chat}, {time}.",
@@ -510,16 +506,14 @@ WHY_MADE_BY = {
 }
 WHY_IMPORT = "It came with import {run}, {time}, from the file `{file}`."
 WHY_IMPORT_UNKNOWN = "It came with an import, {time}."
-WHY_PUT_BACK_ONLY = (
-    "{who} put it back {time}, as it had been removed. I have no record of where it comes from."
-)
-WHY_OTHERS_PRIVATE = "I don't quote from other people's private chats."
+WHY_PUT_BACK_ONLY = "{who} put it back {time}, after it had been removed. I don't know where it comes from."
+WHY_OTHERS_CHAT = "I can't quote it, since you can't search that chat from here."
 WHY_NOT_QUOTED = "I can't quote it in this chat."
 WHY_MODEL = "Written down by {model}."
-WHY_SAYS = "The words are not {whose} own; they are from: {says}."
-WHY_MOVED = "It was first in `{path}`."
+WHY_SAYS = "The words are not {whose} own; they are from {says}."
+WHY_MOVED = "It was first written in `{path}`."
 WHY_PUT_BACK = "Change {number} put it back after it had been removed."
-WHY_CHANGE = "`/changes #{number}` shows the change, `/undo {number}` takes it back."
+WHY_CHANGE = "`/changes #{number}` shows the change; `/undo {number}` undoes it."
 
 OTHER_TERMINAL = (
     'Another terminal is already in this conversation ("{session}"). Each shows the answers to its own questions. '
@@ -942,7 +936,7 @@ WEB_FOREIGN_HOST = (
     "Without a token I only answer to this machine's own names, such as localhost and 127.0.0.1. To reach me "
     "by another name, set server.token."
 )
-WEB_NO_CHANGE = "That is not the number of a change."
+WEB_NO_CHANGE = "That isn't the number of a change. Please go back and use one of the buttons."
 WEB_BUSY = "This is busy right now. It will appear as soon as it is ready."
 REBUILD_FAILED = "something went wrong on my side; the log has the details."
 WEB_PANEL_FAILED = "I couldn't show this because of an error on my side. The log has the details."

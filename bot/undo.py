@@ -1,4 +1,4 @@
-"""Take back recorded changes of the notes, and make them again."""
+"""Undo recorded changes to the notes, and redo them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from bot.undo_plan import find_standing
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What an undo or a redo has done."""
+    """The result of an undo or a redo."""
 
     change: Change
     """The undo itself, as it is recorded: `lines.old` was removed, `lines.new` was put back."""
     original: Change
-    """The change that was taken back, or made again: not an undo, unless its beginning is no longer recorded."""
+    """The change that was undone or redone: not an undo itself, unless the chain's beginning is no longer recorded."""
     is_redo: bool
-    """Whether the change was made again."""
+    """Whether the change was redone."""
 
     @property
     def path(self) -> str:
@@ -54,9 +54,9 @@ class Undone:
 
 
 class UndoService:
-    """Undoes changes of the notes by their number, each undo once under a key that is the same for every retry.
+    """Undoes changes to the notes by their number, each undo once under a key that is the same for every retry.
 
-    An undo is a change like others, with a number of its own and `undoes`; undoing that does the change again. The
+    An undo is a change like others, with a number of its own and `undoes`; undoing that redoes the change. The
     lines of the change are found by their content, wherever they have moved to. Methods raise UndoRefused, other
     MemoryFaults, and StateFault.
     """
@@ -66,7 +66,7 @@ class UndoService:
         self._state = state
 
     async def undo(self, number: int, *, key: str, origin: ChangeOrigin) -> Undone:
-        """Take back the change with this number; of an undo: do its change again.
+        """Undo the change with this number; if that is an undo, redo its change.
 
         A retry with the same key returns the same. Raises UndoRefused if the lines of the change were edited since,
         with a diff, and for every other reason of `Refusal`.
@@ -92,9 +92,9 @@ class UndoService:
         return await self._state.read(lambda db: changes.find_change(db, number))
 
     async def check(self, number: int) -> Change:
-        """Return the change that `undo` would take back, without doing it.
+        """Return the change that `undo` would undo, without doing it.
 
-        Raises UndoRefused for what the record alone can tell; whether its lines were edited is seen by `undo`.
+        Raises UndoRefused for what the record alone shows; only `undo` sees whether its lines were edited.
         """
         await self.settle_open()
         return (await self._state.read(lambda db: find_standing(db, number)))[-1]
@@ -104,14 +104,14 @@ class UndoService:
 
         It stands, and is no undo.
 
-        Changes of which `/forget` has removed text are passed over, but not what `/forget` itself has removed: whoever
-        means that shall be told that it does not come back.
+        Skips changes whose text `/forget` has removed, but not the removals of `/forget` itself: somebody who wants to
+        undo one is told that it does not come back.
         """
         await self.settle_open()
         return await self._state.read(lambda db: changes.find_last(db, people))
 
     async def find_last_undone(self, people: Sequence[str] | None) -> Change | None:
-        """Return the undo by these people that a redo takes back: the latest that is not redone.
+        """Return the undo by these people that a redo undoes: the latest whose change is not redone.
 
         As in editors, there is none once they have made another change after it; what a flush has written for them in
         the meantime does not count.
@@ -120,7 +120,7 @@ class UndoService:
         return await self._state.read(lambda db: changes.find_last_undone(db, people))
 
     async def settle_open(self) -> None:
-        """Settle all writes that were interrupted, so that the record equals what is on disk before it is shown."""
+        """Settle all writes that were interrupted, so that the record matches the disk before it is shown."""
         await self._note_writer.settle_open()
 
     async def _undo_found(self, found: Change | None, key: str, origin: ChangeOrigin) -> Undone | None:

@@ -1,4 +1,4 @@
-"""Which lines an undo replaces by which, and why it cannot be done."""
+"""Which lines an undo replaces with which, and why it cannot be done."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,9 +17,9 @@ from memory.write_recovery import find_block
 Refusal = Literal[
     "unknown", "undone", "redone", "forgotten", "nothing", "note_gone", "changed_later", "edited"
 ]
-"""Why a change is not undone: there is no such change; it is already undone; it was an undo, and is already redone;
-`/forget` has removed its text; it changed no line; its note is gone; a later change has edited its lines, or somebody
-outside of Commonplace."""
+"""Why a change is not undone: there is no such change; it is already undone; it was an undo, and its change is already
+redone; `/forget` has removed its text; it changed no line; its note is gone; a later change has edited its lines, or
+somebody outside of Commonplace has."""
 
 
 class UndoRefused(EditRefused):
@@ -45,7 +45,7 @@ class PlannedUndo:
 
 
 def find_standing(db: apsw.Connection, number: int) -> tuple[Change, ...]:
-    """Return the chain (see `changes.read_chain`) of a change that can be taken back. Raises UndoRefused."""
+    """Return the chain (see `changes.read_chain`) of a change that can be undone. Raises UndoRefused."""
     chain = changes.read_chain(db, number)
     at = next((at for at, each in enumerate(chain) if each.number == number), None)
     if at is None:
@@ -53,23 +53,26 @@ def find_standing(db: apsw.Connection, number: int) -> tuple[Change, ...]:
     last = chain[-1]
     if (len(chain) - at) % 2 == 0:
         if chain[at].undoes and at % 2:
+            root = chain[0].undoes or chain[0].number
             raise UndoRefused(
-                f"Change {number} was an undo, and {last.number} already redid it.", "redone", by=last.number
+                f"Change {number} undid change {root}, which change {last.number} has already redone.",
+                "redone",
+                by=last.number,
             )
         raise UndoRefused(
-            f"Change {number} is already undone, by change {last.number}.", "undone", by=last.number
+            f"Change {number} has already been undone, by change {last.number}.", "undone", by=last.number
         )
     if any(each.forgotten for each in chain):
-        raise UndoRefused(f"Text of change {number} has been forgotten, so it can't be undone.", "forgotten")
+        raise UndoRefused(f"Some text of change {number} was forgotten, so it can't be undone.", "forgotten")
     if not (last.lines.old or last.lines.new):
-        raise UndoRefused(f"Change {number} left every line as it was; there is nothing to undo.", "nothing")
+        raise UndoRefused(f"Change {number} changed no lines, so there is nothing to undo.", "nothing")
     return chain
 
 
 def plan_undo(chain: Sequence[Change], text: str, *, later: Callable[[], Sequence[Change]]) -> PlannedUndo:
-    """Return what takes back the last change of a chain in its note, whose text is `text` now.
+    """Return what undoes the last change of a chain in its note, whose text is `text` now.
 
-    `later` returns the changes of the note since, for the explanation of a refusal. Raises UndoRefused.
+    `later` returns the later changes to the note, for the explanation of a refusal. Raises UndoRefused.
     """
     last = chain[-1]
     found = plan_reversal(text, last.lines)
@@ -110,15 +113,15 @@ def _count_added(change: LineDiff, part: str) -> int:
 def _explain(change: Change, text: str, later: Callable[[], Sequence[Change]]) -> UndoRefused:
     path, number = escape_path(change.path), change.number
     if not text:
-        return UndoRefused(f"{path} is gone or empty, and change {number} with it.", "note_gone")
+        return UndoRefused(f"{path} is gone or empty, so change {number} can't be undone.", "note_gone")
     if by := _find_later_edit(later(), change):
         return UndoRefused(
-            f"Change {by} edited the lines of change {number} in {path}; undo {by} first.",
+            f"Change {by} has edited the lines of change {number} in {path} since; please undo change {by} first.",
             "changed_later",
             by=by,
         )
     return UndoRefused(
-        f"The lines of change {number} in {path} have been edited since, so they stay as they are.",
+        f"The lines of change {number} in {path} were edited since, so I left them as they are.",
         "edited",
         diff=describe_edits(text, change.lines),
     )

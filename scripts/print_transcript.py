@@ -234,6 +234,7 @@ class Shell:
         text = re.sub(rf"(?<=:){self._port}\b", PORT, text)
         text = re.sub(r"\b\d{8}T\d{6}Z", f"{DAY}T{CLOCK}Z".replace("-", "").replace(":", ""), text)
         text = re.sub(r"(?<!\d)\d\d:\d\d:\d\d(?:\.\d+)?", CLOCK, text)
+        text = re.sub(r"(?m)^(#\d+  )\d\d:\d\d(?=  )", rf"\g<1>{CLOCK[:5]}", text)  # a list of changes
         text = re.sub(r'("seconds": )[\d.e-]+', r"\g<1>0.01", text)
         text = re.sub(r"(\bsize: )\d+\.\d kB", r"\g<1>5.1 kB", text)  # an archive holds times, and is packed
         return re.sub(r"\bin \d+\.\d s\b", "in 0.0 s", text)

@@ -1,4 +1,4 @@
-"""`commonplace memory changes`, `undo` and `redo`: whoever runs them owns the files, and sees everybody's changes."""
+"""`commonplace memory changes`, `undo` and `redo`; the command line's user owns the files and sees all changes."""
 
 import argparse
 import json
@@ -84,7 +84,7 @@ def _show_nothing(options: argparse.Namespace) -> None:
     if options.json:
         _print_json({"changes": []})
     else:
-        _print(phrases.CLI_NO_CHANGES)
+        _print(phrases.CHANGES_NONE)
 
 
 async def _show(
@@ -131,8 +131,8 @@ def _format_rows(found: ChangeList, wanted: WantedChanges, settings: Settings) -
         for each in found.shown
     ]
     if wanted.path:
-        return rows or [phrases.CLI_NO_CHANGES_OF_NOTE.format(path=escape_path(wanted.path))]
-    return rows or [phrases.CLI_NO_CHANGES_TODAY if wanted.since else phrases.CLI_NO_CHANGES]
+        return rows or [phrases.CHANGES_NONE_OF_NOTE.format(path=escape_path(wanted.path), period="")]
+    return rows or [phrases.CHANGES_NONE_TODAY if wanted.since else phrases.CHANGES_NONE]
 
 
 def _format_one(found: ChangeList, settings: Settings) -> list[str]:
@@ -170,6 +170,7 @@ async def _undo(
     except UndoRefused as refusal:
         diff = strip_controls(refusal.diff)
         if diff and not options.json:
+            _print(phrases.UNDO_EDITED_DIFF.replace("`", ""))
             _print(diff)
         raise
     if undone is None:

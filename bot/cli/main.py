@@ -257,7 +257,7 @@ def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
         return parser
 
     action("status", "Show the memory's status, and check that the embedding provider answers")
-    action("health", "Show what to mend in the notes: duplicates, broken links and the like; changes nothing")
+    action("health", "Find what to fix in the notes, such as duplicates and broken links; changes nothing")
     search = action("search", "Search the notes and what was said in chats")
     search.add_argument("query", metavar="QUERY", nargs="*", type=_decode_argument, help="what to look for")
     search.add_argument("--limit", metavar="N", type=_parse_count, help="maximum number of passages")
@@ -295,7 +295,7 @@ def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
     write.add_argument(
         "--target", choices=("core", "daily"), default="daily", help="MEMORY.md, or today's log (the default)"
     )
-    changes = action("changes", "List the latest changes of the notes, or show one in full")
+    changes = action("changes", "List the latest changes to the notes, or show one in full")
     changes.add_argument(
         "what",
         metavar="N|today|PATH",
@@ -305,7 +305,7 @@ def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
         help="how many to list (default: 10), today, or a note",
     )
     changes.add_argument("--number", metavar="N", type=_parse_number, help="show this change in full")
-    undo = action("undo", "Take back a change of the notes")
+    undo = action("undo", "Undo a change to the notes")
     undo.add_argument(
         "number",
         metavar="N",
@@ -313,7 +313,7 @@ def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
         type=_parse_number,
         help="its number in the list (default: your latest change at this terminal)",
     )
-    action("redo", "Do the change again that you took back last")
+    action("redo", "Redo the change that you undid last")
     index = action("index", "Update the index, and embed new text")
     index.add_argument("--rebuild", action="store_true", help="rebuild it from the notes")
     index.add_argument("--no-cache", action="store_true", help="recompute all vectors, even cached ones")

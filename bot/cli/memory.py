@@ -110,7 +110,7 @@ async def _examine(memory: Memory, options: argparse.Namespace) -> None:
     from bot.memory_health import describe_health, encode_health, examine_memory, summarize_health
     from memory.health.report import MAX_FINDINGS
 
-    gc.enable()  # this is no small job
+    gc.enable()  # a long job, unlike the others
     report = await examine_memory(memory)
     if options.json:
         _print_json(encode_health(report))
@@ -133,7 +133,7 @@ async def _examine(memory: Memory, options: argparse.Namespace) -> None:
         _print("")
     _print(summarize_health(report))
     if report.findings:
-        _print("Send the commands to your assistant, for example in: commonplace chat")
+        _print("Send these commands to your assistant, for example with: commonplace chat")
 
 
 async def _search(

@@ -1,4 +1,4 @@
-"""Slash commands for the record of changes: list them, take one back, do it again, and say where a line comes from."""
+"""Slash commands for the record of changes: list them, undo one, and redo it."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -107,7 +107,7 @@ async def _show_one(number: int, call: CommandCall, services: Services) -> str |
 
 
 async def undo_change(call: CommandCall, services: Services) -> str | CommandReply:
-    """Take back a change: the latest of one's own, or the one with this number."""
+    """Undo a change: the latest of one's own, or the one with this number."""
     asked = call.options.get("number", "").removeprefix("#")
     if asked and not is_number(asked):
         return phrases.UNDO_USAGE
@@ -131,7 +131,7 @@ async def undo_change(call: CommandCall, services: Services) -> str | CommandRep
 
 
 async def redo_change(call: CommandCall, services: Services) -> str | CommandReply:
-    """Make the change again that one took back last."""
+    """Redo the change that one undid last."""
     undoing = UndoService(services.note_writer, services.state)
     own = await _find_own(call, services)
     try:
@@ -183,7 +183,7 @@ async def _format_undone(undone: Undone, call: CommandCall, services: Services) 
 
 
 async def _explain(refusal: UndoRefused, call: CommandCall, services: Services) -> str:
-    """Return why a change was not taken back; a later change of somebody else is not told by its number."""
+    """Return why a change was not undone; a later change by somebody else is not named by its number."""
     if refusal.by:
         find = partial(read_one, reader=_reader(call, services), number=refusal.by)
         if not (await services.state.read(find)).shown:
@@ -228,7 +228,7 @@ def _reader(call: CommandCall, services: Services) -> ChangeReader:
 
 
 async def _resolve_path(asked: str, services: Services) -> tuple[str, str]:
-    """Return the path of a note, and what is wrong with it: a note that is gone may have changed before."""
+    """Return the path of a note, and what is wrong with it: a note that is gone may still have changes."""
     if not asked:
         return "", ""
     path = parse_note_ref(asked).path

@@ -133,7 +133,7 @@ async def _status(call: CommandCall, services: Services, what: str) -> str:
 
 
 async def _examine(call: CommandCall, services: Services, what: str) -> str:
-    """Show what there is to mend in the notes; change nothing."""
+    """Show what to fix in the notes; change nothing."""
     del call, what
     from bot.memory_health import examine_memory, format_health
 

@@ -49,12 +49,12 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "changes",
-        "List your latest changes to the notes, or show one in full",
+        "List the latest changes to the notes, or show one in full",
         show_changes,
         (
             Option(
                 "what",
-                "How many to list, today, a note such as 2026-11-21.md, or #12 for one change in full.",
+                "How many to list, today, a note such as 2026-11-21.md, or #12 to show one change in full.",
                 required=False,
                 shown="N|today|PATH|#N",
             ),
@@ -65,12 +65,12 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "undo",
-        "Take back your latest change to the notes, or the one with this number",
+        "Undo your latest change to the notes, or the one with this number",
         undo_change,
         (
             Option(
                 "number",
-                "A change's number in /changes; your latest one if left out.",
+                "The change's number in /changes; if left out, your latest change.",
                 required=False,
                 type="word",
                 shown="N",
@@ -78,7 +78,7 @@ COMMANDS: tuple[Command, ...] = (
         ),
         uses_memory=True,
     ),
-    Command("redo", "Do the change again that you took back last", redo_change, uses_memory=True),
+    Command("redo", "Redo the change that you undid last", redo_change, uses_memory=True),
     Command(
         "why",
         "Show which message led to a line of a note",
@@ -174,7 +174,7 @@ COMMANDS: tuple[Command, ...] = (
             Option(
                 "place", "The note and the line, such as 2026-11-21.md:3.", type="word", shown="PATH:LINE"
             ),
-            Option("text", "The new text; its list marker or heading stays. A lone - empties the line."),
+            Option("text", "The new text; the list marker or heading stays. A lone - empties the line."),
         ),
         example="/correct 2026-11-21.md:3 The boiler is blue.",
         owner_only=True,

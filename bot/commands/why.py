@@ -124,7 +124,7 @@ def _explain_source(asked: _Asked) -> "Iterator[str]":
         if may:
             yield _quote(message.text)
         else:
-            yield phrases.WHY_NOT_QUOTED if asked.is_own else phrases.WHY_OTHERS_PRIVATE
+            yield phrases.WHY_NOT_QUOTED if asked.is_own else phrases.WHY_OTHERS_CHAT
     elif origin.made_by == "import":
         imported = asked.origin.imported
         phrase = phrases.WHY_IMPORT if imported else phrases.WHY_IMPORT_UNKNOWN

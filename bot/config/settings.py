@@ -416,23 +416,23 @@ class ConversationSearchSettings(Section):
 
 
 class RecallSettings(Section):
-    """Before a model answers, your notes are searched with the message; what fits goes along. See docs/memory.md."""
+    """Before a model answers, your notes are searched; passages that fit go with the message. See docs/memory.md."""
 
     automatic: bool = True
-    """Whether to do that. The model can search by itself either way."""
+    """Whether to do this. The model can search by itself either way."""
     max_chars: int = Field(default=1500, ge=300, le=100_000)
-    """Maximum length of what goes along, in characters."""
+    """Maximum length of all passages together, in characters."""
     min_score: float = Field(default=0.65, ge=0, le=1)
-    """How much has to speak for a passage, from 0 to 1: higher for fewer and surer ones."""
+    """How well a passage must match, from 0 to 1. Raise it for fewer but surer passages."""
     remote_embedding: bool = False
-    """Whether a remote embedding provider may get each message for that; a model on this machine always does."""
+    """Whether a remote embedding provider may get each message for this; a model on this machine always does."""
 
 
 class ChangeSettings(Section):
-    """Every change of a note is recorded, so that you can see who made it and take it back. See docs/memory.md."""
+    """Every change to a note is recorded, so that you can see who made it and undo it. See docs/memory.md."""
 
     keep_days: int = Field(default=90, ge=0, le=100_000)
-    """How many days changes are kept, with the lines before and after; 0 for ever."""
+    """How many days changes are kept, with the lines before and after; 0 keeps them forever."""
 
 
 class MemorySection(NotesSettings):

@@ -1,4 +1,4 @@
-"""Changes of the notes over HTTP, which requires the server's token."""
+"""Changes to the notes over HTTP, which requires the server's token."""
 
 from functools import partial
 from secrets import token_hex
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def shows_changes(services: "Services") -> bool:
     """Return whether changes may be shown over HTTP.
 
-    Without a token every account of this machine may call, and what was removed from the notes is for their owners.
+    Without a token, any account on this machine may call, and only owners may see what was removed from the notes.
     """
     return bool(token_of(services))
 
@@ -46,7 +46,7 @@ async def list_changes_over_http(
 
 
 async def undo_over_http(services: "Services", number: int) -> Undone:
-    """Take back a change. Raises UndoRefused; MemoryFault if that is not allowed; StateFault."""
+    """Undo a change. Raises UndoRefused; MemoryFault if that is not allowed; StateFault."""
     return await _open_undo(services).undo(number, key=f"http/{token_hex(16)}", origin=ChangeOrigin("http"))
 
 

@@ -36,7 +36,7 @@ async def house(tmp_path: Path) -> AsyncIterator[Harness]:
 
 
 async def test_a_fresh_memory_has_nothing_to_mend(house: Harness) -> None:
-    assert await house.say("/memory health") == "Nothing to mend: I looked through 0 notes."
+    assert await house.say("/memory health") == "I looked through 0 notes and found nothing to fix."
 
 
 async def test_every_command_mends_what_it_stands_under(house: Harness, tmp_path: Path) -> None:
@@ -99,9 +99,9 @@ async def test_a_chat_gets_some_findings_of_each_kind_and_the_number_of_the_othe
     put(tmp_path, {f"{number:02}.md": "" for number in range(13)})
     told = await house.say("/memory health")
     assert told.startswith(
-        "I looked through 13 notes and found 13 things that you may want to mend. I changed nothing."
+        "I looked through 13 notes and found 13 things you may want to fix. I changed nothing."
     )
-    assert told.count("it is empty") == 4
+    assert told.count("It is empty.") == 4
     assert "- and 9 more; `commonplace memory health` shows up to ten of each kind" in told
 
 
@@ -152,15 +152,15 @@ def test_the_command_line_tells_the_same(tmp_path: Path) -> None:
     shown = here("memory", "health")
     assert shown.returncode == 0
     assert shown.stdout == (
-        "Noted twice\nEach command empties the copy; /memory trash keeps it.\n\n"
+        "Noted twice\nThe command empties the copy; /memory trash keeps it.\n\n"
         "  a.md:2  We saw Oslo and Bergen.\n    Also in a.md:1: We saw Oslo and Bergen.\n    /correct a.md:2 -\n\n"
-        "I looked through 1 note and found one thing that you may want to mend. I changed nothing.\n"
-        "Send the commands to your assistant, for example in: commonplace chat\n"
+        "I looked through 1 note and found one thing you may want to fix. I changed nothing.\n"
+        "Send these commands to your assistant, for example with: commonplace chat\n"
     )
     assert shown.stderr == ""
     assert json.loads(here("memory", "health", "--json").stdout)["findings"][0]["kind"] == "duplicate"
     (here.memory / "a.md").unlink()
-    assert here("memory", "health").stdout == "Nothing to mend: I looked through 0 notes.\n"
+    assert here("memory", "health").stdout == "I looked through 0 notes and found nothing to fix.\n"
 
 
 @pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")

@@ -9,7 +9,7 @@ def test_a_change_is_taken_back_and_done_again_by_its_button(reader: Window, hou
     reader.open("/")
     assert "added “The wheelbarrow is with Omar”" in reader.text(ROW)
     number = reader.text(f"{ROW} th").split()[-1]
-    for label, told in (("Take back", "took back #"), ("Do again", "did #")):
+    for label, told in (("Undo", "undid #"), ("Redo", "redid #")):
         button = reader.one(f"{ROW} button")
         assert button.get_attribute("aria-label") == f"{label} change {number}"
         button.click()
@@ -25,7 +25,7 @@ def test_a_change_whose_lines_were_edited_since_stays(reader: Window, household:
     note.write_text(note.read_text("utf-8").replace("The saw is with Omar", "The saw is with Ada"), "utf-8")
     reader.open("/")
     reader.one(f"{ROW} button").click()
-    reader.wait(lambda: reader.text("h1") == "Not taken back", "the refusal")
+    reader.wait(lambda: reader.text("h1") == "Not undone", "the refusal")
     assert "+ - The saw is with Ada" in reader.text("pre")
     reader.expect("409")
     reader.one("main a").click()

@@ -55,7 +55,7 @@ def test_the_tab_key_goes_through_the_status_page_in_order(reader: Window) -> No
     assert found[: len(first)] == first
     changes = found[len(first) :]
     assert changes
-    assert all(re.fullmatch(r"\S+\.md|(Take back|Do again)( change \d+)?", each) for each in changes), changes
+    assert all(re.fullmatch(r"\S+\.md|(Undo|Redo)( change \d+)?", each) for each in changes), changes
 
 
 @pytest.mark.parametrize("name", ["search", "folder below", "note", "wide note", "no such note"])

@@ -1,4 +1,4 @@
-"""The latest changes of the notes on the status page, each with a button that takes it back."""
+"""The latest changes to the notes on the status page, each with a button that undoes it."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -37,11 +37,11 @@ class ChangeRow:
     """Of its note, which may be gone."""
     what: str
     root: int
-    """Number of the change that the button takes back, or does again."""
+    """Number of the change that the button undoes or redoes."""
     can_undo: bool
-    """Whether it has a button: only the latest of those that undo and redo the same change."""
-    does_again: bool
-    """Whether the button does a change again."""
+    """Whether it has a button: of a change, its undos and redos, only the latest has one."""
+    redoes: bool
+    """Whether the button redoes a change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class ChangesView:
 
     rows: tuple[ChangeRow, ...]
     notice: str
-    """That others may have changed the notes too; "" if none can."""
+    """That other instances may have changed the notes too; "" if none can."""
 
 
 async def changes_view(services: "Services") -> ChangesView:
@@ -74,8 +74,8 @@ async def changes_view(services: "Services") -> ChangesView:
     return ChangesView(tuple(rows), describe_coverage(services.settings))
 
 
-async def take_back(request: web.Request) -> web.Response:
-    """Take back the change whose number the form has."""
+async def undo_change(request: web.Request) -> web.Response:
+    """Undo the change whose number the form has."""
     number = str((await request.post()).get("number", ""))
     if not is_number(number):
         return _refuse(request, 400, phrases.WEB_NO_CHANGE)

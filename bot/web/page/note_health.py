@@ -1,4 +1,4 @@
-"""What there is to mend in the notes, as a page that is made only when somebody opens it."""
+"""What to fix in the notes, as a page that is made only when somebody opens it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

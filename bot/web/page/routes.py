@@ -4,7 +4,7 @@ from aiohttp import web
 
 from bot import phrases
 from bot.web.context import services_key
-from bot.web.page.changes import UNDO, take_back
+from bot.web.page.changes import UNDO, undo_change
 from bot.web.page.panel import load_panel
 from bot.web.page.progress import progress_view
 from bot.web.page.rendering import page_response
@@ -31,7 +31,7 @@ def add_page(app: web.Application) -> None:
     app.router.add_get(NOTE_HEALTH, _note_health)
     app.router.add_get(PROGRESS, _progress)
     app.router.add_post(REBUILD, _rebuild)
-    app.router.add_post(UNDO, take_back)
+    app.router.add_post(UNDO, undo_change)
 
 
 async def _status(request: web.Request) -> web.Response:

@@ -104,7 +104,7 @@ def rpc_methods(services: Services) -> Methods:
 
     @tool
     async def health() -> dict[str, Any]:
-        """Return what there is to mend in the notes, each with the commands that mend it; changes nothing."""
+        """Return what to fix in the notes, each with the commands that fix it; changes nothing."""
         from bot.memory_health import encode_health, examine_memory
 
         return encode_health(await examine_memory(memory))
@@ -133,18 +133,18 @@ def rpc_methods(services: Services) -> Methods:
             int, Field(description="Maximum number; the latest come first.", ge=1, le=1000)
         ] = 20,
         before: Annotated[int, Field(description="Only changes with lower numbers; 0 for all.", ge=0)] = 0,
-        path: Annotated[str, Field(description="Only changes of this note.")] = "",
+        path: Annotated[str, Field(description="Only changes to this note.")] = "",
     ) -> dict[str, Any]:
-        """List the latest changes of the notes by everybody; needs a server.token in the settings."""
+        """List the latest changes to the notes by everybody; needs a server.token in the settings."""
         return await list_changes_over_http(services, limit=limit, before=before, path=path)
 
     @tool
     async def undo(
         number: Annotated[
-            int, Field(description="The change's number; an undo's does its change again.", ge=1)
+            int, Field(description="The change's number; the number of an undo redoes its change.", ge=1)
         ],
     ) -> dict[str, Any]:
-        """Take back a change of the notes; needs a server.token in the settings."""
+        """Undo a change to the notes; needs a server.token in the settings."""
         try:
             return encode_undone(await undo_over_http(services, number))
         except UndoRefused as refusal:

@@ -1,4 +1,4 @@
-"""A change of the notes over Telegram: noted by the model, listed, explained, taken back and done again."""
+"""A change of the notes over Telegram: noted by the model, listed, explained, undone and redone."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -45,13 +45,13 @@ async def test_what_the_model_noted_is_listed_explained_taken_back_and_done_agai
         assert "It comes from your message in this chat, today at 12:00:" in told
         assert "Please remember where the key is: under the mat" in told
         answer = await anna.chat.answer(await anna.say("/undo"))
-        assert answer.text.startswith("Taken back: change 1 in 2026-11-21.md.")
+        assert answer.text.startswith("Undid change 1 in 2026-11-21.md.")
         assert not (tmp_path / NOTE).exists()
-        await anna.press(answer, "Do it again")
+        await anna.press(answer, "Redo")
         await anna.chat.watch(lambda: (tmp_path / NOTE).exists(), what="the note")
         await here.house.wait_until_idle()
         assert (tmp_path / NOTE).read_text() == NOTED
-        assert "did #1 again: added “The key is under the mat.”" in await ask(anna, "/changes")
+        assert "redid #1: added “The key is under the mat.”" in await ask(anna, "/changes")
         assert [call for call in api.refusals if call.method != "setMyCommands"] == []
 
 
@@ -65,5 +65,5 @@ async def test_an_owner_reads_who_wrote_a_line_by_name_but_not_in_which_words(
         assert "It comes from Anna's message in a private chat on Telegram, today at 12:00." in told
         assert "Please remember" not in told
         assert "#1 12:00, Anna, 2026-11-21.md" in await ask(olga, "/changes")
-        assert (await ask(olga, "/undo")).startswith("There is no change of yours to take back.")
-        assert (await ask(olga, "/undo 1")).startswith("Taken back: change 1 in 2026-11-21.md, made by Anna.")
+        assert (await ask(olga, "/undo")).startswith("You have no change of your own to undo.")
+        assert (await ask(olga, "/undo 1")).startswith("Undid change 1 in 2026-11-21.md, made by Anna.")

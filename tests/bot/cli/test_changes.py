@@ -40,7 +40,11 @@ def test_changes_are_listed_and_shown_in_full(commonplace: Commonplace) -> None:
 def test_if_nothing_is_listed_it_says_of_what(commonplace: Commonplace) -> None:
     note(commonplace, "bread")
     done = commonplace("memory", "changes", "yesterday")
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "commonplace: There is no note yesterday.md.\n")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        1,
+        "",
+        "commonplace: There is no note yesterday.md.\n",
+    )
     (commonplace.memory / "oslo.md").write_text("# Oslo\n")
     assert commonplace.output_of("memory", "changes", "oslo") == "No changes of oslo.md are recorded.\n"
     assert json.loads(commonplace.output_of("memory", "changes", "oslo", "--json")) == {"changes": []}
@@ -74,9 +78,9 @@ def test_a_change_is_taken_back_and_done_again(commonplace: Commonplace) -> None
     name = note(commonplace, "bread", "milk")
     file = commonplace.memory / name
     after = file.read_text()
-    assert commonplace.output_of("memory", "undo") == f"Taken back: change 2 in {name}.\n-- milk\n"
+    assert commonplace.output_of("memory", "undo") == f"Undid change 2 in {name}.\n-- milk\n"
     assert file.read_text() == after.replace("- milk\n", "")
-    assert commonplace.output_of("memory", "redo") == f"Done again: change 2 in {name}:4.\n+- milk\n"
+    assert commonplace.output_of("memory", "redo") == f"Redid change 2 in {name}:4.\n+- milk\n"
     assert file.read_text() == after
     undone = json.loads(commonplace.output_of("memory", "undo", "#1", "--json"))
     assert undone == {
@@ -97,7 +101,10 @@ def test_what_was_edited_since_stays_and_the_difference_is_printed(commonplace: 
     file.write_text(file.read_text().replace("mat", "doormat"))
     done = commonplace("memory", "undo")
     assert done.returncode == 1
-    assert done.stdout == "- - The key is under the mat.\n+ - The key is under the doormat.\n"
+    assert done.stdout == (
+        "- marks what the change wrote, + what is there now:\n"
+        "- - The key is under the mat.\n+ - The key is under the doormat.\n"
+    )
     assert done.stderr.count("\n") == 1
     assert "doormat" in file.read_text()
 
@@ -105,9 +112,9 @@ def test_what_was_edited_since_stays_and_the_difference_is_printed(commonplace: 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["undo"], "commonplace: there is no change of yours to take back; "),
+        (["undo"], "commonplace: you have no change of your own to undo; "),
         (["undo", "9"], "commonplace: "),
-        (["redo"], "commonplace: there is nothing to do again: "),
+        (["redo"], "commonplace: there is nothing to redo: "),
     ],
 )
 @pytest.mark.parametrize("begun", [False, True])
@@ -120,7 +127,7 @@ def test_without_changes_nothing_is_done(
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(told)
     assert done.stderr.count("\n") == 1
-    assert commonplace.output_of("memory", "changes") == "No changes of the notes are recorded.\n"
+    assert commonplace.output_of("memory", "changes") == "No changes to the notes are recorded.\n"
     assert json.loads(commonplace.output_of("memory", "changes", "--json")) == {"changes": []}
 
 

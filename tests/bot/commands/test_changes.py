@@ -83,7 +83,7 @@ async def test_changes_are_listed_newest_first_with_who_and_where(house: Harness
         "- **#3** 12:00, you, `MEMORY.md`: “The key is under the mat.” became “The key is with Ada.”\n"
         "- **#2** 12:00, telegram:2, `2026-11-21.md`: added “Tea at four”\n"
         "- **#1** 12:00, you, `MEMORY.md`: added “The key is under the mat.”\n\n"
-        "`/changes #3` shows that one in full, `/undo 3` takes it back."
+        "`/changes #3` shows that change in full; `/undo 3` undoes it."
     )
 
 
@@ -147,13 +147,13 @@ def test_where_several_instances_share_a_memory_it_says_what_it_covers() -> None
         {"index": {"url": "postgresql://me:secret@db/notes"}, "instance": {"name": "attic"}}
     )
     assert describe_coverage(shared) == (
-        "This covers only what was changed through this instance (attic); others that share this memory keep their own "
-        "record."
+        "This covers only what was changed through this instance (attic); the others that share this memory keep "
+        "their own records."
     )
 
 
 async def test_without_changes_that_is_said(house: Harness) -> None:
-    assert await house.say("/changes") == "I know of no changes to the notes yet."
+    assert await house.say("/changes") == "No changes to the notes are recorded."
     assert await ask(house, "/changes", BEN) == "You haven't changed any notes yet."
     assert await ask(house, "/changes today", BEN) == "You haven't changed any notes today."
 
@@ -165,7 +165,7 @@ async def test_one_change_is_shown_in_full(house: Harness) -> None:
     await ask(house, "/correct MEMORY.md:3 It is with ```Ada```.", OWNER)
     assert await ask(house, "/changes #1", OWNER) == (
         "Change 1 to `MEMORY.md`, line 3, today at 12:00, by you in this chat (model: scripted/model).\n\n"
-        "```diff\n+# Memory\n+\n+- The key is under the mat.\n```\n\n`/undo 1` takes it back."
+        "```diff\n+# Memory\n+\n+- The key is under the mat.\n```\n\n`/undo 1` undoes it."
     )
     assert (
         "by you in this chat, with a command.\n\n"
@@ -176,10 +176,10 @@ async def test_one_change_is_shown_in_full(house: Harness) -> None:
 async def test_whose_lines_a_change_replaced_is_said(house: Harness) -> None:
     await ask(house, "/remember Tea at four", BEN)
     await house.say(f"/correct {DAY}:3 Tea at five")
-    assert "It replaced lines of: telegram:2." in await house.say("/changes #2")
+    assert "It replaced lines from telegram:2." in await house.say("/changes #2")
     assert "It replaced" not in await house.say("/changes #1")
     told = await house.say("/undo")
-    assert "This also concerns telegram:2, whose lines these were." in told
+    assert "This also affects lines from telegram:2." in told
 
 
 OTHER = "telegram:4"
@@ -221,10 +221,10 @@ async def test_what_is_not_ones_own_looks_like_nothing(number: int) -> None:
     with TemporaryDirectory() as folder:
         async with open_harness(Path(folder)) as house:
             await house.say("/remember The key is under the mat.")
-            told = f"There is no change {number} of yours. `/changes` lists your changes."
+            told = f"There is no change {number} of yours. `/changes` lists your latest."
             assert await ask(house, f"/changes #{number}", BEN) == told
             assert await ask(house, f"/undo {number}", BEN) == told
-            assert await house.say("/changes #9") == "There is no change 9. `/changes` lists them."
+            assert await house.say("/changes #9") == "There is no change 9. `/changes` lists the latest."
             assert "key" in read(Path(folder))
 
 
@@ -236,21 +236,21 @@ async def test_the_latest_change_is_taken_back_and_done_again(house: Harness, tm
     await ask(house, "/remember milk", OWNER)
     after = read(tmp_path)
     assert await ask(house, "/undo", OWNER) == (
-        "Taken back: change 2 in 2026-11-21.md.\n\nI removed:\n\n> - milk\n\n`/redo` does it again."
+        "Undid change 2 in 2026-11-21.md.\n\nI removed:\n\n> - milk\n\n`/redo` redoes it."
     )
     assert read(tmp_path) == "# 2026-11-21\n\n- bread\n"
-    assert house.telegram.shown[-1][1][-1].choices == (Choice("Do it again", "/redo"),)
+    assert house.telegram.shown[-1][1][-1].choices == (Choice("Redo", "/redo"),)
     assert await ask(house, "/redo", OWNER) == (
-        "Done again: change 2 in 2026-11-21.md:4.\n\nI put back:\n\n> - milk\n\n`/undo 4` takes it back again."
+        "Redid change 2 in 2026-11-21.md:4.\n\nI put back:\n\n> - milk\n\n`/undo 4` undoes it again."
     )
     assert read(tmp_path) == after
     assert await ask(house, "/redo", OWNER) == phrases.REDO_NOTHING
     told = await ask(house, "/changes", OWNER)
-    assert "**#4** 12:00, you, `2026-11-21.md`: did #2 again: added “milk”" in told
-    assert "**#3** 12:00, you, `2026-11-21.md`: took back #2: removed “milk”" in told
+    assert "**#4** 12:00, you, `2026-11-21.md`: redid #2: added “milk”" in told
+    assert "**#3** 12:00, you, `2026-11-21.md`: undid #2: removed “milk”" in told
     assert "**#2** 12:00, you, `2026-11-21.md`: added “milk”\n" in told
     await ask(house, "/undo 4", OWNER)
-    assert "added “milk” (taken back)" in await ask(house, "/changes", OWNER)
+    assert "added “milk” (undone)" in await ask(house, "/changes", OWNER)
 
 
 async def test_after_a_redo_an_undo_takes_back_what_was_done_again(house: Harness, tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ async def test_an_owners_undo_without_a_number_is_of_their_own_changes(
 ) -> None:
     await house.say("/remember bread")
     await ask(house, "/remember milk", BEN)
-    assert (await house.say("/undo")).startswith("Taken back: change 1 in 2026-11-21.md.\n")
+    assert (await house.say("/undo")).startswith("Undid change 1 in 2026-11-21.md.\n")
     assert read(tmp_path).endswith("- milk\n")
     assert await house.say("/undo") == phrases.UNDO_NOTHING_OWNER
 
@@ -287,10 +287,10 @@ async def test_an_owners_undo_without_a_number_is_of_their_own_changes(
 async def test_an_owner_takes_back_what_others_wrote_by_its_number(house: Harness, tmp_path: Path) -> None:
     await ask(house, "/remember bread", BEN)
     told = await house.say("/undo #1")
-    assert told.startswith("Taken back: change 1 in 2026-11-21.md, made by telegram:2.\n\nI removed:")
+    assert told.startswith("Undid change 1 in 2026-11-21.md, made by telegram:2.\n\nI removed:")
     assert not (tmp_path / "memory" / DAY).exists()
     assert await ask(house, "/undo", BEN) == phrases.UNDO_NOTHING
-    assert (await house.say("/redo")).startswith("Done again: change 1")
+    assert (await house.say("/redo")).startswith("Redid change 1")
     assert read(tmp_path) == "# 2026-11-21\n\n- bread\n"
 
 
@@ -301,7 +301,7 @@ async def test_linked_accounts_are_one_person(tmp_path: Path) -> None:
         await ask(house, "/remember bread", BEN)
         other = "telegram:4"
         assert "**#1** 12:00, you" in await ask(house, "/changes", other)
-        assert (await ask(house, "/undo", other)).startswith("Taken back: change 1")
+        assert (await ask(house, "/undo", other)).startswith("Undid change 1")
 
 
 async def test_edited_lines_stay_and_the_difference_is_shown(house: Harness, tmp_path: Path) -> None:
@@ -310,7 +310,7 @@ async def test_edited_lines_stay_and_the_difference_is_shown(house: Harness, tmp
     file.write_text("# 2026-11-21\n\n- The key is under the doormat.\n")
     told = await house.say("/undo")
     assert told.endswith(
-        "`-` is what it wrote, `+` is what is there now:\n\n"
+        "`-` marks what the change wrote, `+` what is there now:\n\n"
         "```diff\n- - The key is under the mat.\n+ - The key is under the doormat.\n```"
     )
     assert "doormat" in read(tmp_path)
@@ -319,9 +319,9 @@ async def test_edited_lines_stay_and_the_difference_is_shown(house: Harness, tmp
 async def test_what_was_taken_back_or_changed_later_is_refused_with_the_way_on(house: Harness) -> None:
     await house.say("/remember The key is under the mat.")
     await house.say(f"/correct {DAY}:3 The key is with Ada.")
-    assert (await house.say("/undo 1")).endswith("`/undo 2` takes that one back.")
+    assert (await house.say("/undo 1")).endswith("`/undo 2` does that.")
     await house.say("/undo")
-    assert (await house.say("/undo 2")).endswith("`/undo 3` does it again.")
+    assert (await house.say("/undo 2")).endswith("`/undo 3` redoes it.")
     assert await house.say("/undo two") == phrases.UNDO_USAGE
 
 
@@ -346,5 +346,5 @@ async def test_in_a_room_with_memory_everybody_takes_back_their_own(house: Harne
     await say_in_room(house, "/remember bread", sender="telegram:1")
     await say_in_room(house, "/remember milk", sender="telegram:2")
     assert "bread" not in await say_in_room(house, "/changes", sender="telegram:2")
-    assert (await say_in_room(house, "/undo", sender="telegram:2")).startswith("Taken back: change 2")
+    assert (await say_in_room(house, "/undo", sender="telegram:2")).startswith("Undid change 2")
     assert read(tmp_path) == "# 2026-11-21\n\n- bread\n"

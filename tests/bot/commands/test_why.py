@@ -61,7 +61,7 @@ async def test_the_message_behind_a_line_is_quoted(house: Harness) -> None:
     assert await ask(house, f"/why {DAY}:3", OWNER) == (
         f"{KEY}\n\nIt comes from your message in this chat, today at 12:00:\n\n"
         "> Remember: the key is under the mat\n\n"
-        "Written down by scripted/model. `/changes #1` shows the change, `/undo 1` takes it back."
+        "Written down by scripted/model. `/changes #1` shows the change; `/undo 1` undoes it."
     )
 
 
@@ -76,8 +76,8 @@ async def test_an_owner_learns_who_and_when_of_somebody_elses_private_message(ho
     await tell_key(house, BEN)
     assert await ask(house, f"/why {DAY}:3", OWNER) == (
         f"{KEY}\n\nIt comes from telegram:2's message in a private chat on Telegram, today at 12:00.\n\n"
-        f"{phrases.WHY_OTHERS_PRIVATE}\n\n"
-        "Written down by scripted/model. `/changes #1` shows the change, `/undo 1` takes it back."
+        f"{phrases.WHY_OTHERS_CHAT}\n\n"
+        "Written down by scripted/model. `/changes #1` shows the change; `/undo 1` undoes it."
     )
     assert "> Remember: the key" in await ask(house, f"/why {DAY}:3", BEN)
 
@@ -150,8 +150,8 @@ async def test_a_message_that_was_edited_or_forgotten_is_not_quoted(house: Harne
     await house.state.change(lambda db: db.execute(mark))
     told = await ask(house, f"/why {DAY}:3", OWNER)
     assert (
-        "It was written for you in this chat, today at 12:00. The message itself was edited, forgotten or "
-        "deleted since."
+        "It was written for you in this chat, today at 12:00. The message has since been edited, "
+        "forgotten or deleted."
     ) in told
     assert "Remember" not in told
 
@@ -178,7 +178,7 @@ async def test_a_line_that_was_moved_keeps_its_origin(house: Harness, tmp_path: 
     (tmp_path / "memory" / "house.md").write_text("# House\n\n1. The key is under the mat.\n")
     told = await ask(house, "/why house:3", OWNER)
     assert "> Remember: the key" in told
-    assert "It was first in `2026-11-21.md`." in told
+    assert "It was first written in `2026-11-21.md`." in told
 
 
 async def test_a_path_with_the_memory_folders_name_is_the_same_note(house: Harness) -> None:
@@ -217,7 +217,7 @@ async def test_of_what_was_put_back_from_before_the_record_only_that_is_told(
     await ask(house, "Not blue", OWNER)
     await ask(house, "/undo", OWNER)
     told = await ask(house, "/why house:3", OWNER)
-    assert "You put it back today at 12:00, as it had been removed." in told
+    assert "You put it back today at 12:00, after it had been removed." in told
 
 
 async def test_a_command_a_document_and_a_program_are_named(house: Harness) -> None:
@@ -233,7 +233,7 @@ async def test_a_command_a_document_and_a_program_are_named(house: Harness) -> N
     )
     told = await ask(house, "/why documents/lease:3", OWNER)
     assert "It is from a document that you filed in this chat, today at 12:00." in told
-    assert "The words are not your own; they are from: lease.pdf." in told
+    assert "The words are not your own; they are from lease.pdf." in told
     assert "It was written on the command line, today at 12:00." in await ask(house, f"/why {DAY}:4", OWNER)
 
 
@@ -288,7 +288,7 @@ async def test_what_nothing_is_recorded_of_was_written_by_hand(house: Harness, t
     (tmp_path / "memory" / "house.md").write_text("# House\n\n- blue\n")
     for who in (OWNER, BEN):
         assert await ask(house, "/why house:3", who) == (
-            "> - blue\n\nI have no record of where this line comes from: somebody wrote or edited it by hand, or it "
+            "> - blue\n\nI don't know where this line comes from: somebody wrote or edited it by hand, or it "
             "is older than my record, which goes back 90 days."
         )
 

@@ -1,4 +1,4 @@
-"""The changes of the notes over HTTP: JSON-RPC and the status page."""
+"""Changes to the notes over HTTP: JSON-RPC and the status page."""
 
 from pathlib import Path
 from typing import Any
@@ -119,19 +119,19 @@ async def test_with_a_token_nobody_undoes_without_it(tmp_path: Path) -> None:
 
 async def test_the_page_shows_the_latest_changes_with_a_button_each(tmp_path: Path) -> None:
     async with open_web_client(tmp_path, token=TOKEN) as site:
-        assert (await page(site)).by_id("changes-list").text == "No changes of the notes are recorded."
+        assert (await page(site)).by_id("changes-list").text == "No changes to the notes are recorded."
         path = await note(site, *(f"fact {number}" for number in range(11)), HOSTILE)
         shown = await page(site)
         rows = rows_of(shown)
         assert len(rows) == 10
         assert rows[0].startswith("Change 12 ")
-        assert rows[0].endswith(f"telegram:2 {path} added “{HOSTILE}” Take back")
+        assert rows[0].endswith(f"telegram:2 {path} added “{HOSTILE}” Undo")
         assert not any(HOSTILE in each.text for each in shown.all("script"))
         assert (await press_undo(site, "12"))[0] == 303
         assert HOSTILE not in await text_of(site, path)
         rows = rows_of(await page(site))
-        assert rows[0].endswith(f"HTTP {path} took back #12: removed “{HOSTILE}” Do again")
-        assert rows[1].endswith(f"added “{HOSTILE}” (taken back)")
+        assert rows[0].endswith(f"HTTP {path} undid #12: removed “{HOSTILE}” Redo")
+        assert rows[1].endswith(f"added “{HOSTILE}” (undone)")
 
 
 async def test_the_page_says_why_a_change_is_not_taken_back(tmp_path: Path) -> None:
