@@ -46,7 +46,7 @@ def test_if_nothing_is_listed_it_says_of_what(commonplace: Commonplace) -> None:
         "commonplace: There is no note yesterday.md.\n",
     )
     (commonplace.memory / "oslo.md").write_text("# Oslo\n")
-    assert commonplace.output_of("memory", "changes", "oslo") == "No changes of oslo.md are recorded.\n"
+    assert commonplace.output_of("memory", "changes", "oslo") == "No changes to oslo.md are recorded.\n"
     assert json.loads(commonplace.output_of("memory", "changes", "oslo", "--json")) == {"changes": []}
 
 

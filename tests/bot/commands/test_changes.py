@@ -258,11 +258,11 @@ async def test_after_a_redo_an_undo_takes_back_what_was_done_again(house: Harnes
     await house.say("/remember milk")
     await house.say("/undo 1")
     await house.say("/redo")
-    assert (await house.say("/undo")).startswith("Taken back: change 1 ")
+    assert (await house.say("/undo")).startswith("Undid change 1 ")
     assert read(tmp_path) == "# 2026-11-21\n\n- milk\n"
-    assert (await house.say("/redo")).startswith("Done again: change 1 ")
+    assert (await house.say("/redo")).startswith("Redid change 1 ")
     await house.say("/undo")
-    assert (await house.say("/undo")).startswith("Taken back: change 2 ")
+    assert (await house.say("/undo")).startswith("Undid change 2 ")
     assert await house.say("/undo") == phrases.UNDO_NOTHING_OWNER
 
 
@@ -271,7 +271,7 @@ async def test_what_an_owner_did_again_is_still_its_authors_latest_change(house:
     await house.say("/undo 1")
     await house.say("/redo")
     assert await house.say("/undo") == phrases.UNDO_NOTHING_OWNER
-    assert (await ask(house, "/undo", BEN)).startswith("Taken back: change 1 ")
+    assert (await ask(house, "/undo", BEN)).startswith("Undid change 1 ")
 
 
 async def test_an_owners_undo_without_a_number_is_of_their_own_changes(
