@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.claim_patterns import PATTERNS
+from bot.claim_words import WORDS
 from bot.claims import find_claims, is_acknowledgement
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.english import ENGLISH
@@ -46,10 +46,10 @@ def test_no_claim(reply: str) -> None:
 def test_there_are_enough_of_both() -> None:
     assert len(read_replies(ORDINARY)) >= 250
     assert len(list(true_claims())) >= 80
-    assert set(PATTERNS) == {language.code for language in LANGUAGES}
+    assert set(WORDS) >= {language.code for language in LANGUAGES}
 
 
-@table_test("code", sorted(PATTERNS))
+@table_test("code", [language.code for language in LANGUAGES])
 def test_what_the_notebook_says_without_a_tool_is_no_claim(code: str) -> None:
     say = next(language.say for language in LANGUAGES if language.code == code)
     done = {"noted", "corrected", "removed", "back", "reminded", "reminded_again", "reminder_moved"}
