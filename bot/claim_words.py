@@ -78,7 +78,7 @@ WORDS: dict[str, ClaimWords] = {
         "|receive|be reminded",
         notes=r"(?:your|my|the|that|this|those|these|any|no|his|her|their|our|an?|\w+'s|both|all|old|duplicate"
         r"|today's)(?: [\w'-]+){0,3}? (?<!release )(?:notes?|notebook|memory|memories|entry|entries|records?"
-        "|lines?(?! of)|file (?:on|about|for|called)|daily log|(?!(?:the|this|that|an?"
+        "|lines? (?:about|on|for|with)|file (?:on|about|for|called)|daily log|(?!(?:the|this|that|an?"
         r"|ingredients?) )[\w-]+ list)(?! (?:section|field|column|page|app|tab|usage|leak|allocation|in the (?:code"
         "|text)))|today's log|long-term memory|core memory|(?:both|two) lines|^(?:notes?|entry|entries|memory)"
         "|everything (?:about|on|i)|all (?:mentions?|traces?|i knew)|your list|(?:your|the) (?:calendar|diary)"
@@ -98,7 +98,8 @@ WORDS: dict[str, ClaimWords] = {
         "|times?|price|recipe|link|plan|schedule|pin)",
         passive=(
             r"(?:has|have|\w+'s|\w+'ve)(?: (?:now|also|just|all))? been(?: \w+ly)? {done}",
-            r"(?:reminder|alarm|timer|alert)(?:'s)?(?: \S+){0,6}? {done}(?! (?:to be|the tone))",
+            "(?:^|(?<=[,;:] ))(?:your |the |a |that )?(?:reminder|alarm|timer"
+            r"|alert)(?:'s)?(?: \S+){0,6}? {done}(?! (?:to be|the tone))",
             "^(?:the |your |that |old |new )*(?:note|notes|entry|entries|list|memory)(?: (?!is|are|was|were|be"
             r"|say)\S+){0,2}? {done}",
             r"(?:is|are|\w+'s)(?: (?:now|both|all))? (?=gone|out|set|in place){done}",
@@ -141,7 +142,7 @@ WORDS: dict[str, ClaimWords] = {
         "|aufgeräumt|weg",
         set="gestellt|eingestellt|erstellt|eingerichtet|abgesagt|gespeichert|aktiviert|storniert|abgestellt",
         notes="(?:deine|ihre|meine|die|der|den|dem|diese|eine|das|alte"
-        r"|beiden)[nrms]?(?: \w+){0,2}? (?:notiz(?:en)?|notizbuch|gedächtnis|tageslog|einträge?n?|eintrags|zeilen"
+        r"|beiden)[nrms]?(?: \w+){0,2}? (?:notiz(?:en)?|notizbuch|gedächtnis|tageslog|eintr[aä]g(?:e|en|s)?|zeilen"
         r"|\w*liste|kartei)|(?:beide|zwei) zeilen|FILE",
         into="(?:in|im|zu|unter|auf|bei|an) (?:{notes})|(?:in|im) (?:notizen|gedächtnis|notizbuch)|(?:deinen"
         "|meinen|ihren|den) notizen|(?:deiner|meiner|der|ihrer) liste",
@@ -156,9 +157,9 @@ WORDS: dict[str, ClaimWords] = {
         hypothetical="wenn|falls|sobald|ob|nachdem|bevor|glaube|denke|vermute|sagt|sagte|bis|als",
         earlier="bereits|schon|gestern|vorhin|früher|letzte[nrsm]?|damals|nichts|nur im traum",
         content=", (?:dass|damit|weil|denn|falls|was|wo|wie|wann)|: ",
-        other_texts="text|absatz|brief|code|funktion|satz|gedicht|entwurf|mail|e-mail|tabelle|zusammenfassung"
-        r"|übersetzung|rezept|unten|oben|folgende[nrs]?|schritte|version|fehler\w*|probleme?|widersprüche?"
-        "|aus deinen notizen …liste|studie|punkte",
+        other_texts="text|absatz|brief|im code|deine[mn] code|quellcode|funktion|satz|gedicht|entwurf|mail|e-mail"
+        r"|tabelle|zusammenfassung|übersetzung|rezept|unten|oben|folgende[nrs]?|schritte|version|fehler\w*"
+        "|probleme?|widersprüche?|aus deinen notizen …liste|studie|punkte",
         acknowledges="(?:ist )?(?:notiert|vermerkt|gemerkt)",
     ),
     "fr": ClaimWords(
@@ -195,9 +196,9 @@ WORDS: dict[str, ClaimWords] = {
         hypothetical="si|quand|lorsque|une fois|avant|après|crois|pense|dit|pourrais",
         earlier="déjà|hier|précédemment|plus tôt|dernière fois|auparavant|rien",
         content=" qu(?:e |')| : |: |, (?:pour|car|comme ça)| pour (?:que|ne|ton|ta|tes|toi) | afin ",
-        other_texts="texte|lettre|code|fonction|poème|phrase|paragraphe|fautes?|erreurs?|problèmes?|brouillon|mail"
-        "|résumé|ci-dessous|ci-dessus|tableau|recette|traduction|document|suivante?s?|incohérences?"
-        "|contradictions?|étapes",
+        other_texts="texte|lettre|code source|(?:ton|votre|dans le) code|fonction|poème|phrase|paragraphe|fautes?"
+        "|erreurs?|problèmes?|brouillon|mail|résumé|ci-dessous|ci-dessus|tableau|recette|traduction|document"
+        "|suivante?s?|incohérences?|contradictions?|étapes",
         acknowledges="c'est (?:bien )?noté|bien noté|noté|j'ai pris note",
     ),
     "es": ClaimWords(
@@ -238,9 +239,9 @@ WORDS: dict[str, ClaimWords] = {
         hypothetical="si|cuando|una vez|después|antes|creo|pienso|dice|dijo|podría",
         earlier="ayer|anteriormente|última vez|antes|nada|hace (?:días|tiempo|un|una|dos)|para el final",
         content=" que |: |, (?:para|porque|así)| para que ",
-        other_texts="texto|carta|código|función|poema|frase|párrafo|error(?:es)?|faltas?|problemas?|borrador"
-        "|correo|resumen|a continuación|abajo|tabla|receta|traducción|documento|siguientes?|comentarios|dos veces"
-        "|incoherencias?",
+        other_texts="texto|carta|(?:tu|en el) código|código fuente|función|poema|frase|párrafo|error(?:es)?"
+        "|faltas?|problemas?|borrador|correo|resumen|a continuación|abajo|tabla|receta|traducción|documento"
+        "|siguientes?|comentarios|dos veces|incoherencias?",
         acknowledges="anotado|apuntado|tomo nota|tomada nota",
     ),
     "it": ClaimWords(
@@ -275,8 +276,9 @@ WORDS: dict[str, ClaimWords] = {
         hypothetical="se|quando|una volta|dopo|prima|credo|penso|dice|disse|potrei",
         earlier="già|ieri|in precedenza|ultima volta|fa|nulla|niente",
         content=" che |: |, (?:così|perché)| perché ",
-        other_texts="testo|lettera|codice|funzione|poesia|frase|paragrafo|error[ei]|problem[ai]|bozza|mail"
-        "|riassunto|sotto|seguent[ei]|tabella|ricetta|traduzione|documento|refus[oi]|incongruenze",
+        other_texts="testo|lettera|nel codice|tuo codice|codice sorgente|funzione|poesia|frase|paragrafo|error[ei]"
+        "|problem[ai]|bozza|mail|riassunto|sotto|seguent[ei]|tabella|ricetta|traduzione|documento|refus[oi]"
+        "|incongruenze",
         acknowledges="annotato|segnato|preso nota",
     ),
     "pt": ClaimWords(
@@ -313,8 +315,8 @@ WORDS: dict[str, ClaimWords] = {
         hypothetical="se|quando|assim que|depois|antes|acho|creio|penso|diz|disse|poderia",
         earlier="ontem|anteriormente|última vez|atrás|nada",
         content=" que |: |, (?:para|porque|assim)| para (?:que|não|eu|você) ",
-        other_texts="texto|carta|código|função|poema|frase|parágrafo|erros?|problemas?|rascunho|e-?mail|resumo"
-        "|abaixo|seguintes?|tabela|receita|tradução|documento|vírgulas",
+        other_texts="texto|carta|(?:no|seu|teu) código|código-fonte|função|poema|frase|parágrafo|erros?|problemas?"
+        "|rascunho|e-?mail|resumo|abaixo|seguintes?|tabela|receita|tradução|documento|vírgulas",
         acknowledges="anotado|registrado|registado|tomei nota",
     ),
     "ru": ClaimWords(
@@ -335,7 +337,7 @@ WORDS: dict[str, ClaimWords] = {
         "|замен[её]н[аоы]?|вычеркнул[а]?|перен[её]с(?:ла)?|переименовал[а]?|поменял[а]?|уточнил[а]?",
         set="установил[а]?|установлен[аоы]?|поставлен[аоы]?|создан[аоы]?|запланировал[а]?|запланирован[аоы]?"
         "|настроил[а]?|настроен[аоы]?|отменил[а]?|отмен[её]н[аоы]?|завел[а]?|завёл|включил[а]?",
-        notes=r"заметк\w*|памят[ьи]|запис(?:ь|и|ях|ей)|карточк\w*|(?:обе|две) строк\w*|спис(?:ок|ке|ка) \w+"
+        notes=r"замет(?:к\w*|ок)|памят[ьи]|запис(?:ь|и|ях|ей)|карточк\w*|(?:обе|две) строк\w*|спис(?:ок|ке|ка) \w+"
         r"|блокнот\w*|FILE",
         into=r"(?:в|во|на|к|под) (?:\w+ ){0,2}?(?:{notes})",
         reminders="напоминани[еяй]",
@@ -349,9 +351,9 @@ WORDS: dict[str, ClaimWords] = {
         hypothetical="если|когда|после|прежде|думаю|кажется|говорит|сказал[а]?|бы|судя",
         earlier="вчера|ранее|раньше|прошлый раз|назад|ничего|уже",
         content=", (?:что|чтобы|где|когда|как|кто)|: | — ",
-        other_texts=r"текст\w*|письм\w*|код\w*|функци\w*|стихотворени\w*|предложени\w*|абзац\w*|ошибк\w*|ошибок"
-        r"|проблем\w*|черновик\w*|ниже|таблиц\w*|рецепт\w*|перевод\w*|документ\w*|следующ\w*|изложени\w*"
-        r"|показания, копию|крыш\w*",
+        other_texts=r"текст\w*|письм\w*|в коде|(?:твой|ваш) код|функци\w*|стихотворени\w*|предложени\w*|абзац\w*"
+        r"|ошибк\w*|ошибок|проблем\w*|черновик\w*|ниже|таблиц\w*|рецепт\w*|перевод\w*|документ\w*|следующ\w*"
+        r"|изложени\w*|показания, копию|крыш\w*",
         acknowledges="записал|записала|записано|запомнил|запомнила|отмечено|отметил|отметила",
     ),
     "zh": ClaimWords(
@@ -359,24 +361,28 @@ WORDS: dict[str, ClaimWords] = {
             "(?:已经|已經|已|刚刚|剛剛|刚|剛)[^，。,;；]{0,30}?{done}",
             "(?:我|都|也)[^，。,;；]{0,30}?{done}[^，。,;；]{0,20}?了",
         ),
-        noted="记下来?|記下來?|记住|記住|记好|記好|记录(?!是|显示|里|中|上)|記錄(?!是|顯示|裡|中|上)|记到|記到|记在|記在|记入|記入|记进|記進|写下来?|寫下來?|备注|備註|登记"
-        "|登記|记了|記了",
+        noted="记下来?|記下來?|记住|記住|记好|記好|记录(?!是|显示|里|中|上)|記錄(?!是|顯示|裡"
+        "|中|上)|记到|記到|记在|記在|记入|記入|记进|記進|写下来?|寫下來?|备注|備註|登记|登記|记了|記了",
         saved="保存|储存|儲存|存好|存到|存入|存进|存進|存下来?|收录|收錄",
-        added="添加|加入|加到|加进|加進|加上|加好|写到|寫到|写进|寫進|写入|寫入|写在|寫在|放到|放进|放進|放入|列入|补充|補充|新建|建立",
-        changed="删除|刪除|删掉|刪掉|删去|刪去|删了|刪了|移除|移到|更新|修改|更正|改成|改为|改為|改好|改过来|改過來|清除|去掉|划掉|劃掉|替换|替換|合并|合併",
+        added="添加|加入|加到|加进|加進|加上|加好|写到|寫到|写进|寫進|写入|寫入|写在|寫在|放到|放进"
+        "|放進|放入|列入|补充|補充|新建|建立",
+        changed="删除|刪除|删掉|刪掉|删去|刪去|删了|刪了|移除|移到|更新|修改|更正|改成|改为|改為"
+        "|改好|改过来|改過來|清除|去掉|划掉|劃掉|替换|替換|合并|合併",
         set="设置|設置|设定|設定|设好|設好|设了|設了|创建|創建|安排|取消|建好|定好|订好",
-        notes="笔记|筆記|记忆|記憶|备忘录|備忘錄|日志|日誌|记录里|記錄裡|条目|條目|那条记录|记事本|清单|清單|档案|檔案|[两兩]行|FILE",
+        notes="笔记|筆記|记忆|記憶|备忘录|備忘錄|日志|日誌|记录里|記錄裡|条目|條目|那条记录|记事本|清单"
+        "|清單|档案|檔案|[两兩]行|FILE",
         into="(?:到|在|进|進|入|至|于)[^，。,]{0,12}?(?:{notes})|(?:{notes})(?:里|裡|裏|中|内|了|上)",
         reminders="提醒",
         that="^[^，。,]{0,12}$|下来|下來|这些|這些|这个|這個|此信息|都",
         passive=("{done}(?:到|进|進|入|在|于|於)?[^，。,;；]{0,20}?(?:了|里|裡|裏|中|FILE)",),
         well="好的?|明白了?|收到|行|没问题|沒問題|完成|搞定|，",
-        not_done="不|没有?|沒有?|尚未|还没|還沒|未能|无法|無法|可以|能够|会|會|想|要|建议|建議|最好|应该|應該|请|請|每|别|才|(?<![为為帮幫替给給])[你您](?![的])|他|她"
-        "|们|們",
+        not_done="不|没有?|沒有?|尚未|还没|還沒|未能|无法|無法|可以|能够|会|會|想|要|建议|建議"
+        "|最好|应该|應該|请|請|每|别|才|(?<![为為帮幫替给給])[你您](?![的])|他|她|们|們",
         hypothetical="如果|要是|假如|当[^，]*时|之后|以后|觉得|覺得|说|說",
         earlier="昨天|之前|上次|以前|早些时候|去年|上周|吗|嗎|当时",
         content="：|:",
-        other_texts="代码|函数|文章|段落|诗|信件|邮件|错误|錯誤|问题|問題|以下|下面|如下|表格|句子|草稿|食谱|翻译|总结",
+        other_texts="代码|函数|文章|段落|诗|信件|邮件|错误|錯誤|问题|問題|以下|下面|如下|表格"
+        "|句子|草稿|食谱|翻译|总结",
         acknowledges="记下了|記下了|记住了|記住了|已记录|已記錄|已记下|已記下|记好了|記好了",
         is_spaced=False,
     ),
@@ -386,11 +392,14 @@ WORDS: dict[str, ClaimWords] = {
             "{done}(?:た|だ|ておいた|といた)よ?$",
             "{done}(?:済み|完了)",
         ),
-        noted="メモし|メモを取り|メモを残し|メモ(?=済み)|記録し|記録(?=済み|完了|され)|覚え(?=て?お)|^覚え|、覚え|書き留め|書きとめ|控え|記憶し|記入し|書き込み|書き込ん",
+        noted="メモし|メモを取り|メモを残し|メモ(?=済み)|記録し|記録(?=済み|完了|され)"
+        "|覚え(?=て?お)|^覚え|、覚え|書き留め|書きとめ|控え|記憶し|記入し|書き込み|書き込ん",
         saved="保存し|保存(?=済み|完了|され)|登録し|登録(?=済み|完了|され)",
-        added="追加し|追加(?=済み|完了|され)|書き加え|書き足し|書い|書き|入れ|加え|残し|載せ|まとめ|追記し|追記(?=済み)|作成し|作り",
-        changed="削除し|削除(?=済み|完了|され)|更新し|更新(?=済み|完了|され)|修正し|修正(?=済み|され)|変更し|変更(?=され)|訂正し|消去し|消し|直し|取り除き|外し|移し|書き換え"
-        "|差し替え|改め|整理し",
+        added="追加し|追加(?=済み|完了|され)|書き加え|書き足し|書い|書き|入れ|加え|残し|載せ|まとめ"
+        "|追記し|追記(?=済み)|作成し|作り",
+        changed="削除し|削除(?=済み|完了|され)|更新し|更新(?=済み|完了|され)|修正し|修正(?=済み"
+        "|され)|変更し|変更(?=され)|訂正し|消去し|消し|直し|取り除き|外し|移し|書き換え|差し替え|改め"
+        "|整理し",
         set="設定し|設定(?=済み|完了|され)|セットし|キャンセルし|取り消し|解除し|入れ",
         notes="メモ(?!リ)|ノート|記憶|日誌|メモリー|覚え書き|リスト|[二2]行|FILE",
         into="(?:{notes})(?:の[^。、]{1,12})?(?:に|へ)(?!ついて|関)",
@@ -400,9 +409,11 @@ WORDS: dict[str, ClaimWords] = {
         well="はい|了解です|承知しました|わかりました|かしこまりました|完了",
         not_done="あなた[がは]|お客様[がは]|彼[がは]|彼女[がは]|(?:さん|くん|先生)が(?![^。]*こと)|られ",
         hypothetical="もし|場合|と思",
-        earlier="昨日|以前|前回|先日|すでに|既に|さきほど|先ほど|ましたか|ましたら|ましたが|ませんでした|ていません|世界記録|実験",
+        earlier="昨日|以前|前回|先日|すでに|既に|さきほど|先ほど|ましたか|ましたら|ましたが|ませんでした"
+        "|ていません|世界記録|実験",
         content="：|:",
-        other_texts="文章|文に|ら抜き|コード|関数|詩を|手紙|段落|誤り|ミス|間違い|以下|下記|次の|レシピ|翻訳|要約|実験|世界記録|漢字を覚え|下書き",
+        other_texts="文章|文に|ら抜き|コード|関数|詩を|手紙|段落|誤り|ミス|間違い|以下|下記|次の"
+        "|レシピ|翻訳|要約|実験|世界記録|漢字を覚え|下書き",
         acknowledges="記録しました|メモしました|覚えました|承知しました|了解しました|了解です",
         is_spaced=False,
     ),
@@ -426,18 +437,20 @@ WORDS: dict[str, ClaimWords] = {
             "{done} ?(?:완료|됨)",
         ),
         well="네|알겠습니다|좋아요|완료",
-        not_done="않|못|안 |당신이|사용자가|고객님이|그가|그녀가|님[이께]",
+        not_done="않|못|안 |당신이|사용자가|고객님이|그가|그녀가|님[이께]|^(?!제가"
+        "|내가)[^ ]{1,5}[이가] (?!.*(?:되었|됐|돼))",
         hypothetical="만약|만일|라면|으면|아래에|표에|위에",
         earlier="이미|어제|지난번|예전에|전에|나요|습니까|않았|못했|들은",
         content=":",
-        other_texts="글을|글에서|문장|코드|함수|시를|편지|단락|오타|오류|실수|문제|아래|다음과|표에|레시피|번역|요약|초안",
+        other_texts="글을|글에서|문장|코드|함수|시를|편지|단락|오타|오류|실수|문제|아래|다음과"
+        "|표에|레시피|번역|요약|초안",
         acknowledges="기록했습니다|메모했습니다|메모했어요|기억했습니다|기억할게요",
         is_spaced=False,
     ),
     "hi": ClaimWords(
         active=(
-            "मैंने [^।]{0,80}?{done}(?: ?(?:कर|के))?(?: (?:लिया|ली|लिए|दिया|दी|दिए|किया|की|रखा|रखी|चुका"
-            "|चुकी))(?: (?:है|हैं|हूँ))?(?=[ ,।]|$)(?! जा)",
+            "मैंने [^।]{0,80}?{done}(?: ?(?:कर|के))?(?: (?:लिया|ली|लिए|दिया|दी|दिए|किया|की|रखा"
+            "|रखी|चुका|चुकी))(?: (?:है|हैं|हूँ))?(?=[ ,।]|$)(?! जा)",
             "मैंने [^।]{0,80}?{done}(?:ा|ी|े|या|ई)?(?: (?:है|हैं))?$",
         ),
         noted="नोट|लिख|दर्ज|याद (?:कर|रख)|अंकित",
@@ -451,7 +464,8 @@ WORDS: dict[str, ClaimWords] = {
         that="यह|ये|इसे|उसे|इस बात|सब",
         passive=(
             "{done}(?: ?(?:कर|के))?(?: (?:लिया|ली|लिए|दिया|दी|दिए|चुका|चुकी))(?: (?:है|हैं|हूँ))(?=[ ,।]|$)",
-            "{done}(?: (?:कर|हो))?(?: (?:दिया|दी|दिए|लिया|ली|लिए))? (?:गया|गई|गयी|गए)(?: (?:है|हैं))?(?=[ ,।]|$)",
+            "{done}(?: (?:कर|हो))?(?: (?:दिया|दी|दिए|लिया|ली|लिए))? (?:गया|गई|गयी|गए)(?: (?:है"
+            "|हैं))?(?=[ ,।]|$)",
         ),
         well="ठीक है|जी|हाँ|हो गया|अच्छा",
         not_done="नहीं|आपने|उसने|उन्होंने|तुमने|सकता|सकती|किसने|जो |जिस|ताकि|अक्सर|हमेशा",
@@ -464,16 +478,17 @@ WORDS: dict[str, ClaimWords] = {
     ),
     "ar": ClaimWords(
         active=("(?:و|ف|لقد |قد )?{done}",),
-        noted="سجلت(?:ها|ه)?|دونت(?:ها|ه)?|قيدت(?:ها|ه)?|(?:تم|تمت) (?:ال)?(?:تسجيل|تدوين)(?:ها|ه)?|أخذت علما",
+        noted="سجلت(?:ها|ه)?|دونت(?:ها|ه)?|قيدت(?:ها|ه)?|(?:تم|تمت) (?:ال)?(?:تسجيل|تدوين)(?:ها"
+        "|ه)?|أخذت علما",
         saved="حفظت(?:ها|ه)?|خزنت(?:ها|ه)?|(?:تم|تمت) (?:ال)?(?:حفظ|تخزين)(?:ها|ه)?|احتفظت",
-        added="أضفت(?:ها|ه)?|كتبت(?:ها|ه)?|وضعت(?:ها|ه)?|أدرجت(?:ها|ه)?|أدخلت(?:ها|ه)?|(?:تم|تمت) (?:إضافة|كتابة"
-        "|إدراج)(?:ها|ه)?|أنشأت",
-        changed="حذفت(?:ها|ه)?|عدلت(?:ها|ه)?|حدثت(?:ها|ه)?|صححت(?:ها|ه)?|أزلت(?:ها|ه)?|محوت(?:ها|ه)?|مسحت(?:ها|ه)?"
-        "|غيرت(?:ها|ه)?|نقلت(?:ها|ه)?|استبدلت|شطبت|(?:تم|تمت) (?:ال)?(?:حذف|تعديل|تحديث|تصحيح|إزالة|مسح|تغيير"
-        "|نقل)(?:ها|ه)?",
+        added="أضفت(?:ها|ه)?|كتبت(?:ها|ه)?|وضعت(?:ها|ه)?|أدرجت(?:ها|ه)?|أدخلت(?:ها|ه)?|(?:تم"
+        "|تمت) (?:إضافة|كتابة|إدراج)(?:ها|ه)?|أنشأت",
+        changed="حذفت(?:ها|ه)?|عدلت(?:ها|ه)?|حدثت(?:ها|ه)?|صححت(?:ها|ه)?|أزلت(?:ها|ه)?|محوت(?:ها"
+        "|ه)?|مسحت(?:ها|ه)?|غيرت(?:ها|ه)?|نقلت(?:ها|ه)?|استبدلت|شطبت|(?:تم|تمت) (?:ال)?(?:حذف"
+        "|تعديل|تحديث|تصحيح|إزالة|مسح|تغيير|نقل)(?:ها|ه)?",
         set="ضبطت|عينت|ألغيت|أعددت|جدولت|(?:تم|تمت) (?:ضبط|إنشاء|تعيين|إلغاء|إعداد|جدولة|برمجة)|برمجت|حددت",
-        notes="(?:ال)?ملاحظ(?:ات|ة|ت)(?:ك|ي|كم|ه|ها)?|ذاكرت[يك]|الذاكرة|(?:ال)?مدون(?:ات|ة)(?:ك|ي)?"
-        "|(?:ال)?سجل(?:ات)?(?:ك|ي)|قائمة|بطاقة|السطرين|السطران|المدخل|القيد|FILE",
+        notes="(?:ال)?ملاحظ(?:ات|ة|ت)(?:ك|ي|كم|ه|ها)?|ذاكرت[يك]|الذاكرة|(?:ال)?مدون(?:ات|ة)(?:ك"
+        "|ي)?|(?:ال)?سجل(?:ات)?(?:ك|ي)|قائمة|بطاقة|السطرين|السطران|المدخل|القيد|FILE",
         into="(?:في|إلى|من|ضمن|على) (?:{notes})",
         reminders="(?:ال)?تذكير(?:ا|ات)?|(?:ال)?منبه",
         that=r"ذلك|هذا|هذه|كل شيء|^(?:لقد )?\w+(?:ها|ه)$|^(?:حسنا |تمام )?تم ال\w+$",
@@ -482,12 +497,15 @@ WORDS: dict[str, ClaimWords] = {
         hypothetical="إذا|لو|عندما|بعد أن|قبل أن|ربما|يمكن|بحسب|حسب",
         earlier="أمس|سابقا|من قبل|بالفعل|المرة الماضية|الماضي|الماضية",
         content=" أن |: | كي | حتى ",
-        other_texts="النص|نص|رسالة|قصيدة|الكود|دالة|جملتك|الجملة|فقرة|خطأ|أخطاء|مشكلة|أدناه|التالي|التالية|جدول"
-        "|ترجمة|مسودة|مفكرتي",
+        other_texts="النص|نص|رسالة|قصيدة|الكود|دالة|جملتك|الجملة|فقرة|خطأ|أخطاء|مشكلة|أدناه"
+        "|التالي|التالية|جدول|ترجمة|مسودة|مفكرتي",
         acknowledges="تم التسجيل|سجلت ذلك|تم الحفظ|تم تدوين ذلك|دونت ذلك",
     ),
     "th": ClaimWords(
-        active=("(?:ฉัน|ผม|ดิฉัน|เรา|หนู|^|ได้|เรียบร้อย)(?:ได้)?.{0,40}?{done}.{0,70}?(?:แล้ว|เรียบร้อย)",),
+        active=(
+            "(?:ฉัน|ผม|ดิฉัน|เรา|หนู|ได้|เรียบร้อย)(?:ได้)?.{0,40}?{done}.{0,70}?(?:แล้ว|เรียบร้อย)",
+            "^(?:{done}).{0,70}?(?:แล้ว|เรียบร้อย)",
+        ),
         noted="จด(?!หมาย)|บันทึก(?!ของ|ถูก|ส่วน)|จำไว้|จำเรื่อง|จดจำ",
         saved="เก็บ|เซฟ",
         added="เพิ่ม|เขียน|ใส่|ลง",
