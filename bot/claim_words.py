@@ -79,14 +79,15 @@ WORDS: dict[str, ClaimWords] = {
         notes=r"(?:your|my|the|that|this|those|these|any|no|his|her|their|our|an?|\w+'s|both|all|old|duplicate"
         r"|today's)(?: [\w'-]+){0,3}? (?<!release )(?:notes?|notebook|memory|memories|entry|entries|records?"
         "|lines? (?:about|on|for|with)|file (?:on|about|for|called)|daily log|(?!(?:the|this|that|an?"
-        r"|ingredients?) )[\w-]+ list)(?! (?:section|field|column|page|app|tab|usage|leak|allocation|in the (?:code"
-        "|text)))|today's log|long-term memory|core memory|(?:both|two) lines|^(?:notes?|entry|entries|memory)"
-        "|everything (?:about|on|i)|all (?:mentions?|traces?|i knew)|your list|(?:your|the) (?:calendar|diary)"
-        r"|(?:your|his|her|their|\w+'s|(?:the|your) (?:old|new)) (?:\w+ ){0,2}(?:birthday|phone|entry|date|address"
-        "|number|password|appointment|preferences?|allerg(?:y|ies)|size|weight|surname|schedule|anniversary)|FILE",
+        r"|ingredients?) )[\w-]+ list)(?! (?:section|field|column|page|app|point|form|tab|usage|leak|allocation"
+        "|in the (?:code|text)))|today's log|long-term memory|core memory|(?:both|two) lines|^(?:notes?|entry"
+        "|entries|memory)|everything (?:about|on|i)|all (?:mentions?|traces?|i knew)|your list|(?:your"
+        r"|the) (?:calendar|diary)|(?<!with )(?<!to )(?<!on )(?:your|his|her|their|\w+'s|(?:the|your) (?:old"
+        r"|new)) (?:\w+ ){0,2}(?:birthday|phone|entry|date|address|number|password|appointment|preferences?"
+        "|allerg(?:y|ies)|size|weight|surname|schedule|anniversary)|FILE",
         into="(?:in|into|to|on|onto|under) (?:{notes})|to memory|on record|on file|(?:on|to|onto) the list|under x"
-        "|for (?:next time|later|future reference)|so (?:that )?(?:i|you|we|it|nothing)(?:'ll| will| won't| can"
-        "| don't| have| is) …(?:forget|forgotten|miss|find|remember|ask|at hand|handy|ready)",
+        "|for (?:next time|later|future reference)|so (?:that )?(?:i|you|we|it|nothing)(?:'ll| will| won't| don't"
+        "| gets?| is) …(?:forget|forgotten|lost|miss|remember|ask|next time)",
         reminders=r"(?:a|an|another|one|two|three|\d+|the|your|that|this|daily|weekly)(?: (?!with|for|of"
         r"|and)[\w-]+){0,2} (?:reminders?|alarm|timer|alert)(?! (?:comment|e-?mail|text|message|template|letter"
         "|note|card|function|class|component|system|app))|^(?:reminder|alarm|timer|alert)|be reminded",
@@ -128,7 +129,8 @@ WORDS: dict[str, ClaimWords] = {
         "|sentences?|letter|drafts?|e-?mails?|poems?|story|essay|the document|spreadsheet|tables?|formula"
         "|below(?! the)|above|following|differences|section|templates?|slides?|changelog|summary|a quiz"
         "|spelling in|comments?|value|variable|process|pointer|database|rows?|columns?|query|errors?|mistakes?"
-        r"|typos?|problems?|issues?|contradictions?|gaps?|inconsistenc\w*",
+        r"|typos?|problems?|issues?|contradictions?|gaps?|inconsistenc\w*|cv|r[eé]sum[eé]|cover letter|letterhead"
+        "|articles?|chapters?|website|lyrics|song|bars?|the steps|agenda|essays?|here(?=$|:)|main|class|method",
         acknowledges="(?:that's |it's |all |duly )?noted(?: down)?",
     ),
     "de": ClaimWords(
@@ -159,7 +161,7 @@ WORDS: dict[str, ClaimWords] = {
         content=", (?:dass|damit|weil|denn|falls|was|wo|wie|wann)|: ",
         other_texts="text|absatz|brief|im code|deine[mn] code|quellcode|funktion|satz|gedicht|entwurf|mail|e-mail"
         r"|tabelle|zusammenfassung|übersetzung|rezept|unten|oben|folgende[nrs]?|schritte|version|fehler\w*"
-        "|probleme?|widersprüche?|aus deinen notizen …liste|studie|punkte",
+        "|probleme?|widersprüche?|aus deinen notizen …liste|studie|punkte|lebenslauf|artikel|kapitel|folien?",
         acknowledges="(?:ist )?(?:notiert|vermerkt|gemerkt)",
     ),
     "fr": ClaimWords(
@@ -198,7 +200,7 @@ WORDS: dict[str, ClaimWords] = {
         content=" qu(?:e |')| : |: |, (?:pour|car|comme ça)| pour (?:que|ne|ton|ta|tes|toi) | afin ",
         other_texts="texte|lettre|code source|(?:ton|votre|dans le) code|fonction|poème|phrase|paragraphe|fautes?"
         "|erreurs?|problèmes?|brouillon|mail|résumé|ci-dessous|ci-dessus|tableau|recette|traduction|document"
-        "|suivante?s?|incohérences?|contradictions?|étapes",
+        "|suivante?s?|incohérences?|contradictions?|étapes|cv|article|chapitre",
         acknowledges="c'est (?:bien )?noté|bien noté|noté|j'ai pris note",
     ),
     "es": ClaimWords(
@@ -241,7 +243,7 @@ WORDS: dict[str, ClaimWords] = {
         content=" que |: |, (?:para|porque|así)| para que ",
         other_texts="texto|carta|(?:tu|en el) código|código fuente|función|poema|frase|párrafo|error(?:es)?"
         "|faltas?|problemas?|borrador|correo|resumen|a continuación|abajo|tabla|receta|traducción|documento"
-        "|siguientes?|comentarios|dos veces|incoherencias?",
+        "|siguientes?|comentarios|dos veces|incoherencias?|currículum|cv|artículo|capítulo",
         acknowledges="anotado|apuntado|tomo nota|tomada nota",
     ),
     "it": ClaimWords(
@@ -278,7 +280,7 @@ WORDS: dict[str, ClaimWords] = {
         content=" che |: |, (?:così|perché)| perché ",
         other_texts="testo|lettera|nel codice|tuo codice|codice sorgente|funzione|poesia|frase|paragrafo|error[ei]"
         "|problem[ai]|bozza|mail|riassunto|sotto|seguent[ei]|tabella|ricetta|traduzione|documento|refus[oi]"
-        "|incongruenze",
+        "|incongruenze|cv|curriculum|articolo|capitolo",
         acknowledges="annotato|segnato|preso nota",
     ),
     "pt": ClaimWords(
@@ -316,7 +318,8 @@ WORDS: dict[str, ClaimWords] = {
         earlier="ontem|anteriormente|última vez|atrás|nada",
         content=" que |: |, (?:para|porque|assim)| para (?:que|não|eu|você) ",
         other_texts="texto|carta|(?:no|seu|teu) código|código-fonte|função|poema|frase|parágrafo|erros?|problemas?"
-        "|rascunho|e-?mail|resumo|abaixo|seguintes?|tabela|receita|tradução|documento|vírgulas",
+        "|rascunho|e-?mail|resumo|abaixo|seguintes?|tabela|receita|tradução|documento|vírgulas|currículo|cv|artigo"
+        "|capítulo",
         acknowledges="anotado|registrado|registado|tomei nota",
     ),
     "ru": ClaimWords(
@@ -353,7 +356,7 @@ WORDS: dict[str, ClaimWords] = {
         content=", (?:что|чтобы|где|когда|как|кто)|: | — ",
         other_texts=r"текст\w*|письм\w*|в коде|(?:твой|ваш) код|функци\w*|стихотворени\w*|предложени\w*|абзац\w*"
         r"|ошибк\w*|ошибок|проблем\w*|черновик\w*|ниже|таблиц\w*|рецепт\w*|перевод\w*|документ\w*|следующ\w*"
-        r"|изложени\w*|показания, копию|крыш\w*",
+        r"|изложени\w*|показания, копию|крыш\w*|резюме|стать\w*|глав[аеуы]",
         acknowledges="записал|записала|записано|запомнил|запомнила|отмечено|отметил|отметила",
     ),
     "zh": ClaimWords(
@@ -382,7 +385,7 @@ WORDS: dict[str, ClaimWords] = {
         earlier="昨天|之前|上次|以前|早些时候|去年|上周|吗|嗎|当时",
         content="：|:",
         other_texts="代码|函数|文章|段落|诗|信件|邮件|错误|錯誤|问题|問題|以下|下面|如下|表格"
-        "|句子|草稿|食谱|翻译|总结",
+        "|句子|草稿|食谱|翻译|总结|简历|简歷|章节|文稿|稿子|段",
         acknowledges="记下了|記下了|记住了|記住了|已记录|已記錄|已记下|已記下|记好了|記好了",
         is_spaced=False,
     ),
@@ -413,7 +416,7 @@ WORDS: dict[str, ClaimWords] = {
         "|ていません|世界記録|実験",
         content="：|:",
         other_texts="文章|文に|ら抜き|コード|関数|詩を|手紙|段落|誤り|ミス|間違い|以下|下記|次の"
-        "|レシピ|翻訳|要約|実験|世界記録|漢字を覚え|下書き",
+        "|レシピ|翻訳|要約|実験|世界記録|漢字を覚え|下書き|履歴書|記事|原稿|資料",
         acknowledges="記録しました|メモしました|覚えました|承知しました|了解しました|了解です",
         is_spaced=False,
     ),
@@ -443,7 +446,7 @@ WORDS: dict[str, ClaimWords] = {
         earlier="이미|어제|지난번|예전에|전에|나요|습니까|않았|못했|들은",
         content=":",
         other_texts="글을|글에서|문장|코드|함수|시를|편지|단락|오타|오류|실수|문제|아래|다음과"
-        "|표에|레시피|번역|요약|초안",
+        "|표에|레시피|번역|요약|초안|이력서|기사|원고|자료",
         acknowledges="기록했습니다|메모했습니다|메모했어요|기억했습니다|기억할게요",
         is_spaced=False,
     ),
@@ -472,7 +475,8 @@ WORDS: dict[str, ClaimWords] = {
         hypothetical="अगर|यदि|जब|(?<!मैं)ने (?!.*मैंने)",
         earlier="(?:था|थी|थे)(?=[ ,।]|$)|नहीं|पहले ही|पिछली बार|पहले से|कल मैंने|पिछले",
         content=" कि |:",
-        other_texts="लेख|पत्र|चिट्ठी|कविता|कोड|फ़ंक्शन|वाक्य|गलती|ग़लती|समस्या|नीचे|तालिका|अनुवाद|सारांश|मसौदा|ईमेल",
+        other_texts="लेख|पत्र|चिट्ठी|कविता|कोड|फ़ंक्शन|वाक्य|गलती|ग़लती|समस्या|नीचे|तालिका"
+        "|अनुवाद|सारांश|मसौदा|ईमेल|बायोडाटा|अध्याय",
         acknowledges="नोट (?:कर लिया|किया)(?: है| गया)?|दर्ज कर लिया(?: है)?",
         is_spaced=False,
     ),
@@ -498,7 +502,7 @@ WORDS: dict[str, ClaimWords] = {
         earlier="أمس|سابقا|من قبل|بالفعل|المرة الماضية|الماضي|الماضية",
         content=" أن |: | كي | حتى ",
         other_texts="النص|نص|رسالة|قصيدة|الكود|دالة|جملتك|الجملة|فقرة|خطأ|أخطاء|مشكلة|أدناه"
-        "|التالي|التالية|جدول|ترجمة|مسودة|مفكرتي",
+        "|التالي|التالية|جدول|ترجمة|مسودة|مفكرتي|السيرة الذاتية|المقال|مقال|الفصل",
         acknowledges="تم التسجيل|سجلت ذلك|تم الحفظ|تم تدوين ذلك|دونت ذلك",
     ),
     "th": ClaimWords(
@@ -552,7 +556,8 @@ WORDS: dict[str, ClaimWords] = {
         earlier="al|gisteren|eerder|vorige|destijds|niets",
         content=" dat (?=.*[ ,])|: |, (?:zodat|omdat|want)",
         other_texts=r"tekst|brief|code|functie|zin|gedicht|alinea|fout\w*|probleem|problemen|concept|mail"
-        r"|samenvatting|hieronder|hierboven|volgende|tabel|recept|vertaling|document|voorbeeld\w*",
+        r"|samenvatting|hieronder|hierboven|volgende|tabel|recept|vertaling|document|voorbeeld\w*|cv|artikel"
+        "|hoofdstuk",
         acknowledges="genoteerd|onthouden",
     ),
     "pl": ClaimWords(
@@ -590,7 +595,8 @@ WORDS: dict[str, ClaimWords] = {
         earlier="wczoraj|wcześniej|poprzednio|niczego|temu|dawniej",
         content=", (?:że|żeby|bo|aby|gdzie|kiedy)|: ",
         other_texts=r"tekst\w*|list do|kod\w*|funkcj\w*|wiersz\b|zdani\w*|akapit\w*|błęd\w*|problem\w*|szkic\w*"
-        r"|mail\w*|streszczeni\w*|poniżej|następując\w*|tabel\w*|przepis\w*|tłumaczeni\w*|dokument\w*",
+        r"|mail\w*|streszczeni\w*|poniżej|następując\w*|tabel\w*|przepis\w*|tłumaczeni\w*|dokument\w*|cv|artykuł\w*"
+        r"|rozdzia\w*",
         acknowledges="zanotowane|zapisane|zanotowano|odnotowane",
     ),
     "uk": ClaimWords(
@@ -623,7 +629,7 @@ WORDS: dict[str, ClaimWords] = {
         earlier="вчора|раніше|минулого|тому|нічого|вже",
         content=", (?:що|щоб|де|коли|як|хто)|: | — ",
         other_texts=r"текст\w*|лист\b|листі|код\w*|функці\w*|вірш\w*|речен\w*|абзац\w*|помилк\w*|проблем\w*"
-        r"|чернетк\w*|нижче|таблиц\w*|рецепт\w*|переклад\w*|документ\w*|наступн\w*",
+        r"|чернетк\w*|нижче|таблиц\w*|рецепт\w*|переклад\w*|документ\w*|наступн\w*|резюме|статт\w*|розділ\w*",
         acknowledges="записав|записала|записано|занотовано|запам'ятав|запам'ятала",
     ),
     "tr": ClaimWords(
@@ -652,7 +658,7 @@ WORDS: dict[str, ClaimWords] = {
         earlier="dün|daha önce|geçen|hiçbir|zaten",
         content=": ",
         other_texts=r"metn\w*|metin\w*|cümle\w*|mektu\w*|kod\w*|fonksiyon\w*|şiir\w*|paragraf\w*|hata\w*|sorun\w*"
-        r"|taslak\w*|aşağıda\w*|tablo\w*|tarif\w*|çeviri\w*|belge\w*",
+        r"|taslak\w*|aşağıda\w*|tablo\w*|tarif\w*|çeviri\w*|belge\w*|özgeçmiş\w*|makale\w*|bölüm\w*",
         acknowledges="not (?:ettim|aldım|edildi|alındı)|kaydettim",
     ),
     "sv": ClaimWords(
@@ -684,7 +690,8 @@ WORDS: dict[str, ClaimWords] = {
         earlier="redan|igår|tidigare|förra|sist|ingenting|inget",
         content=" att |: |, (?:så|för|eftersom)",
         other_texts=r"text\w*|brev\w*|kod\w*|funktion\w*|dikt\w*|mening\w*|stycke\w*|fel\b|stavfel|problem\w*"
-        r"|utkast\w*|mejl\w*|sammanfattning\w*|nedan|ovan|följande|tabell\w*|recept\w*|översättning\w*|dokument\w*",
+        r"|utkast\w*|mejl\w*|sammanfattning\w*|nedan|ovan|följande|tabell\w*|recept\w*|översättning\w*|dokument\w*"
+        r"|cv|artikel\w*|kapitel\w*",
         acknowledges="antecknat|noterat",
     ),
     "cs": ClaimWords(
@@ -717,7 +724,8 @@ WORDS: dict[str, ClaimWords] = {
         earlier="včera|dříve|minule|předtím|nic|naposledy",
         content=", (?:že|ať|aby|protože|kde|kdy)|: ",
         other_texts=r"text\w*|dopis\w*|kód\w*|funkc\w*|báse\w*|vět\w*|odstav\w*|chyb\w*|problém\w*|koncept\w*"
-        r"|e-mail\w*|shrnutí|níže|následující\w*|tabul\w*|recept\w*|překlad\w*|dokument\w*",
+        r"|e-mail\w*|shrnutí|níže|následující\w*|tabul\w*|recept\w*|překlad\w*|dokument\w*|životopis\w*|člán\w*"
+        r"|kapitol\w*",
         acknowledges="poznamenáno|zapsáno|zaznamenáno",
     ),
 }
