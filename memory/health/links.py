@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from memory.normalization import normalize
 
-MAX_LINE_CHARS = 100_000
+MAX_LINE_CHARS = 10_000
 """Links in longer lines are not looked for."""
 
 MAX_TARGET_CHARS = 500
