@@ -35,7 +35,8 @@ _CHANGE = (
 _CHANGE_ANYWHERE = (
     rf"\b{_CHANGE}\w{{0,3}}\b"
     r"|\b(?:get|getting) rid of\b|\b(?:take|cut|leave) (?:[\w'’]+ ){0,6}?(?:out|off)\b"
-    r"|\b(?:cross|strike|turn|switch|call) (?:[\w'’]+ ){0,6}?(?:out|off)\b|\b(?:scratch|strike|wipe|postpone|reschedule|snooze|never ?mind)\b|\bcan go\b"
+    r"|\b(?:cross|strike|turn|switch|call) (?:[\w'’]+ ){0,6}?(?:out|off)\b"
+    r"|\b(?:scratch|strike|wipe|postpone|reschedule|snooze|never ?mind)\b|\bcan go\b"
     r"|\b(?:don'?t|doesn'?t|no longer|isn'?t|aren'?t|not) (?:[\w'’]+ ){0,8}?(?:need(?:ed)?|any ?more|any longer)\b"
     r"|\b(?:raus|rausnehmen|weg|wegmachen|verleg\w*|absag\w*|stornier\w*|abbestell\w*)\b"
     r"|\b(?:lösch|streich|entfern|änder|korrigier|berichtig|ersetz|verschieb|aktualisier)\w*|\bnicht mehr\b"

@@ -186,7 +186,7 @@ class RequestedNotes:
 
         try:
             for hit in (await self._memory.search(request, limit=SEARCH_LIMIT)).hits:
-                # A document or a marked line says it in somebody else's words; what was superseded is to be noted again.
+                # A document or a marked line has somebody else's words; what was superseded is noted again.
                 if hit.superseded_by or is_document(hit.path):
                     continue
                 lines = hit.line_end - hit.line_start + 1
