@@ -7,7 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bot.foreign_text import AuthorFinder, ForeignText, TurnReading, find_foreign, person_words
-from bot.orders import covers, find_change_orders, find_write_orders
+from bot.orders import (
+    covers,
+    find_agreement,
+    find_change_orders,
+    find_reminder_orders,
+    find_write_orders,
+)
 from memory.attribution import find_says, remove_marks
 from memory.errors import EditRefused
 from memory.formatting import clean_text
@@ -79,7 +85,11 @@ def check_edit(old: str, new: str, reading: TurnReading, *, note: str, is_core: 
     text, says = finder.attribute(new)
     names = _names(says or finder.says)
     before, after = _whole_lines(note, old, text)
-    orders = [*find_change_orders(reading.last_turn), *find_write_orders(reading.last_turn)]
+    orders = [
+        *find_change_orders(reading.last_turn),
+        *find_write_orders(reading.last_turn),
+        *find_agreement(reading.messages),
+    ]
     is_read = _has_read(foreign)
     if before and not _is_ordered(orders, f"{before}\n{new}"):
         if is_read and not new.strip() and not (find_says(before) and after.strip()):
@@ -96,7 +106,7 @@ def check_edit(old: str, new: str, reading: TurnReading, *, note: str, is_core: 
 def check_cancel(reading: TurnReading) -> None:
     """Raise `EditRefused` if a reminder would be cancelled beside foreign text, and the person has not asked for it."""
     foreign = find_foreign(reading)
-    if _has_read(foreign) and not find_change_orders(reading.last_turn):
+    if _has_read(foreign) and not find_reminder_orders(reading.messages, reading.last_turn):
         raise EditRefused(CANCEL_REFUSED.format(names=_names(dict.fromkeys(each.says for each in foreign))))
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 WRITING_TOOLS = frozenset({WRITE, EDIT, KEEP})
 SEARCH_LIMIT = 5
 """Passages that are looked through for a note that says the same already."""
-LONG_CHARS = 1_000
+LONG_CHARS = 200
 """Longer messages are read in a thread, so that they block nobody."""
 MAX_TRIES = 5
 """After so many failed writes for one message, `/retry` does not try again."""
@@ -186,7 +186,7 @@ class RequestedNotes:
 
         try:
             for hit in (await self._memory.search(request, limit=SEARCH_LIMIT)).hits:
-                # Documents and marked lines are somebody else's words; what was superseded is to be noted again.
+                # A document or a marked line has somebody else's words; what was superseded is noted again.
                 if hit.superseded_by or is_document(hit.path):
                     continue
                 lines = hit.line_end - hit.line_start + 1

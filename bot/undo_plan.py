@@ -1,5 +1,6 @@
 """Which lines an undo replaces with which, and why it cannot be done."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -96,18 +97,20 @@ def _is_written_again(text: str, change: LineDiff, later: Callable[[], Sequence[
     if not _filled(run):
         return False
     whole = "\n".join(run)
-    # Lines between which others have been inserted are looked for one by one.
-    wanted = {whole: 1} if find_block(text, whole) else {line: run.count(line) for line in _filled(run)}
     standing = [each.lines for each in _without_undone(later())]
-    return any(
-        len(find_block(text, part)) - sum(max(_count_added(each, part), 0) for each in standing) < count
-        for part, count in wanted.items()
-    )
+    if here := len(find_block(text, whole)):
+        return here <= sum(
+            max(_count_runs(each.new, whole) - _count_runs(each.old, whole), 0) for each in standing
+        )
+    # Others have been inserted between these lines, so they are looked for one by one.
+    left = Counter(split_lines(text))
+    for each in standing:
+        left -= Counter(each.new) - Counter(each.old)
+    return not Counter(filter(str.strip, run)) <= left
 
 
-def _count_added(change: LineDiff, part: str) -> int:
-    """Return how many more times some lines are in a note after a change."""
-    return len(find_block("\n".join(change.new), part)) - len(find_block("\n".join(change.old), part))
+def _count_runs(lines: Sequence[str], whole: str) -> int:
+    return len(find_block("\n".join(lines), whole))
 
 
 def _explain(change: Change, text: str, later: Callable[[], Sequence[Change]]) -> UndoRefused:

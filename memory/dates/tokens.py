@@ -62,6 +62,8 @@ class TokenMatcher:
 
     def __init__(self, tokens: Sequence[DateToken], today: date) -> None:
         self.tokens = tokens
+        self._words = [token.text if token.kind == "word" else "" for token in tokens]
+        self._phrases: dict[tuple[int, int], str] = {}
         self.today = today
         self.lexicon = load_lexicon()
 
@@ -72,7 +74,7 @@ class TokenMatcher:
         return ""
 
     def word(self, at: int) -> str:
-        return self.text(at, "word")
+        return self._words[at] if 0 <= at < len(self._words) else ""
 
     def sign(self, at: int) -> str:
         return self.text(at, "sign")
@@ -97,7 +99,10 @@ class TokenMatcher:
         return None
 
     def phrase(self, begin: int, end: int) -> str:
-        return " ".join(self.word(at) for at in range(begin, end))
+        # Each is asked for once for every form of a date.
+        if (known := self._phrases.get((begin, end))) is None:
+            known = self._phrases[begin, end] = " ".join([self.word(at) for at in range(begin, end)])
+        return known
 
     def near(self, table: Mapping[str, _Meaning], at: int) -> tuple[_Meaning, int, int] | None:
         """Match last, this or next before or after a phrase of `table`: its meaning, -1 to 1, the position after."""

@@ -8,10 +8,8 @@ from urllib.parse import unquote
 
 from memory.normalization import normalize
 
-MAX_LINE_CHARS = 100_000
+MAX_LINE_CHARS = 10_000
 """Links in longer lines are not looked for."""
-
-MAX_TARGET_CHARS = 500
 
 _CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
 _FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})")
