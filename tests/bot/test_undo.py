@@ -214,7 +214,9 @@ async def test_each_kind_of_write_is_taken_back(tmp_path: Path) -> None:
         await writer.edit("MEMORY.md", "- Ada lives in Bergen.\n", "", key="5", origin=TOOL_CALL)
         await writer.write_document("documents/r.md", "Report.", key="6", title="R", origin=TOOL_CALL)
         bringing = partial(missing_lines, incoming="- Ada lives in Oslo.\n- Cleo too.")
-        await writer.append_missing("MEMORY.md", bringing, key="7", record=lambda db, block: None, origin=TOOL_CALL)
+        await writer.append_missing(
+            "MEMORY.md", bringing, key="7", record=lambda db, block: None, origin=TOOL_CALL
+        )
         texts = {each: await desk.memory.read_trash(each) for each in await desk.memory.removed()}
         removed = next(each for each, text in texts.items() if "Bergen" in text)
 

@@ -40,7 +40,11 @@ def test_changes_are_listed_and_shown_in_full(commonplace: Commonplace) -> None:
 def test_if_nothing_is_listed_it_says_of_what(commonplace: Commonplace) -> None:
     note(commonplace, "bread")
     done = commonplace("memory", "changes", "yesterday")
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "commonplace: There is no note yesterday.md.\n")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        1,
+        "",
+        "commonplace: There is no note yesterday.md.\n",
+    )
     (commonplace.memory / "oslo.md").write_text("# Oslo\n")
     assert commonplace.output_of("memory", "changes", "oslo") == "No changes of oslo.md are recorded.\n"
     assert json.loads(commonplace.output_of("memory", "changes", "oslo", "--json")) == {"changes": []}

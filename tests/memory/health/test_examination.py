@@ -354,7 +354,9 @@ async def test_a_fact_that_came_back_is_not_noted_twice(memory: Memory, tmp_path
     (found,) = (await memory.health()).findings
     assert (found.places[0].path, found.about and found.about.path) == ("2026-03-04.md", "2026-05-06.md")
     put(tmp_path, {"2026-03-04.md": f"- {found.new_text}\n"})
-    assert told(await memory.health()) == [], "neither noted twice nor changed since, once its command was sent"
+    assert told(await memory.health()) == [], (
+        "neither noted twice nor changed since, once its command was sent"
+    )
 
 
 async def test_a_line_keeps_its_own_day_when_it_says_until_when_it_was_true(
