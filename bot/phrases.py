@@ -482,9 +482,11 @@ CLI_UNDO_NOTHING = (
     "there is no change of yours to take back; `commonplace memory changes` lists everybody's, and "
     "`commonplace memory undo N` takes one of them back"
 )
+CLI_UNDO_EARLIER = "{refusal} `commonplace memory undo N` takes back an earlier change"
 REDO_NOTHING = "There is nothing to do again: you haven't taken anything back since your last change."
 UNDO_EDITED_DIFF = "`-` is what it wrote, `+` is what is there now:"
 UNDO_UNDONE_HINT = "`/undo {by}` does it again."
+UNDO_EARLIER_HINT = "`/undo N` takes back an earlier change; `/changes` lists them."
 UNDO_LATER_HINT = "`/undo {by}` takes that one back."
 UNDO_REFUSED_BY_OTHERS = "I can't take that back: somebody else has changed it since."
 WHY_USAGE = "Usage: `/why PATH:LINE`, for example: `/why 2026-11-21.md:3`"

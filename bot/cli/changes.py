@@ -171,6 +171,8 @@ async def _undo(
         diff = strip_controls(refusal.diff)
         if diff and not options.json:
             _print(diff)
+        if options.action == "undo" and options.number is None:
+            raise CommandFailed(phrases.CLI_UNDO_EARLIER.format(refusal=refusal)) from refusal
         raise
     if undone is None:
         raise CommandFailed(

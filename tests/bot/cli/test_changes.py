@@ -102,7 +102,9 @@ def test_what_was_edited_since_stays_and_the_difference_is_printed(commonplace: 
     done = commonplace("memory", "undo")
     assert done.returncode == 1
     assert done.stdout == "- - The key is under the mat.\n+ - The key is under the doormat.\n"
+    assert done.stderr.endswith(" `commonplace memory undo N` takes back an earlier change\n")
     assert done.stderr.count("\n") == 1
+    assert "earlier" not in commonplace("memory", "undo", "1").stderr
     assert "doormat" in file.read_text()
 
 
