@@ -341,7 +341,7 @@ WEB_HEALTH_TOOK_LONG = "Your notes are still being examined. Please load this pa
 HEALTH_AS_IN = "Also in {place}: {text}"
 HEALTH_NEWER = "Newer, in {place}: {text}"
 HEALTH_MORE_PLACES = "And in {count:,} more places."
-HEALTH_NO_TARGET = "There is no {target}."
+HEALTH_NO_TARGET = "Not found: {target}."
 HEALTH_MOVED = "There is no {target}, but there is {path}."
 HEALTH_SAYS = "From {who}."
 HEALTH_MORE = "- and {count:,} more; `commonplace memory health` shows up to ten of each kind"
@@ -489,7 +489,9 @@ UNDO_UNDONE_HINT = "`/undo {by}` does it again."
 UNDO_EARLIER_HINT = "`/undo N` takes back an earlier change; `/changes` lists them."
 UNDO_LATER_HINT = "`/undo {by}` takes that one back."
 UNDO_REFUSED_BY_OTHERS = "I can't take that back: somebody else has changed it since."
-WHY_USAGE = "Usage: `/why PATH:LINE`, for example: `/why 2026-11-21.md:3`"
+WHY_USAGE = (
+    "Usage: `/why PATH:LINE`, for example: `/why 2026-11-21.md:3`. `/recall QUERY` shows which note and line."
+)
 WHY_BLANK = "Line {line} of {path} is empty."
 WHY_UNKNOWN = (
     "I have no record of where this line comes from: somebody wrote or edited it by hand, or it is older than my "
