@@ -126,7 +126,8 @@ class AutomaticRecall:
 def split_queries(words: str) -> list[str]:
     """Return what to search for: sentences without greetings and thanks, and all of it if it is short.
 
-    A sentence asks for one thing, and a search for several at once finds each of them less surely.
+    A sentence asks for one thing, and a search for several at once finds each of them less surely. In scripts without
+    spaces, the search takes "where" for content, so such words are left out.
     """
     from bot.models.notebook.phrases import has_words, language_of
     from bot.models.notebook.sentence import split_greeting
@@ -135,7 +136,7 @@ def split_queries(words: str) -> list[str]:
         rest
         for part in _SENTENCE_END.split(words[-MAX_CHARS:])
         if (sentence := part.strip())
-        and has_words(rest := split_greeting(sentence, language_of(sentence)).rest)
+        and has_words(rest := _strip_asking(split_greeting(sentence, language_of(sentence)).rest))
     ]
     whole = "\n".join(rests)
     if len(rests) < 2:
@@ -143,6 +144,17 @@ def split_queries(words: str) -> list[str]:
     is_short = len(whole) <= WHOLE_CHARS
     parts = _join_neighbours(rests, MAX_QUERIES - is_short)
     return [*parts, *([whole] if is_short and whole not in parts else [])]
+
+
+def _strip_asking(sentence: str) -> str:
+    """Return "护照 ？" for "护照在哪里？"; a sentence in a script with spaces unchanged."""
+    from bot.models.notebook.phrases import language_of
+
+    language = language_of(sentence)
+    if language.spacing != "none":
+        return sentence
+    longest_first = sorted(language.ask_anywhere, key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, longest_first)), " ", sentence)
 
 
 def select_passages(hits: Iterable[SearchHit], shown: str) -> list[RecalledPassage]:

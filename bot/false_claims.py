@@ -15,6 +15,8 @@ DOES: dict[ClaimKind, frozenset[str]] = {
     "reminder": frozenset({REMIND, CANCEL}),
 }
 """The tools that make a claim true."""
+_ORDERS = frozenset({"forget", "forget_that", "change", "undo", "remind", "cancel_reminder"})
+"""What people order to be done now: nothing that was done before makes "I've deleted it" true."""
 RECENT_QUESTIONS = 4
 """Messages of people, with this one, within which a reply may still mean what was done before."""
 
@@ -64,8 +66,8 @@ def _recent(before: list[Message]) -> list[Message]:
 
 
 def _say_something_new(said: list[UserMessage]) -> bool:
-    """Return whether messages state or ask for anything that could be noted, or a reminder."""
+    """Return whether messages state or ask for anything that could be noted, changed or removed, or a reminder."""
     from bot.models.notebook.message_parser import parse_message  # loads every language
 
     parsed = [parse_message(own_words(message)) for message in said if not message.forwarded_from]
-    return any(each.facts or each.reminders for each in parsed)
+    return any(each.facts or each.reminders or not _ORDERS.isdisjoint(each.unsupported) for each in parsed)

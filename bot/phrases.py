@@ -341,7 +341,7 @@ HEALTH_NEWER = "Newer, in {place}: {text}"
 HEALTH_MORE_PLACE = "And in one more place."
 HEALTH_MORE_PLACES = "And in {count:,} more places."
 HEALTH_NO_TARGET = "Not found: {target}."
-HEALTH_MOVED = "Not found: {target}. Perhaps you mean {path}."
+HEALTH_MOVED = "There is no {target}, but there is {path}."
 HEALTH_SAYS = "From {who}."
 HEALTH_MORE = "- and {count:,} more; `commonplace memory health` shows up to ten of each kind"
 NO_NOTES = "There are no notes yet."
@@ -478,12 +478,16 @@ CLI_UNDO_NOTHING = (
     "you have no change of your own to undo; `commonplace memory changes` lists everybody's, and "
     "`commonplace memory undo N` undoes one of them"
 )
+CLI_UNDO_EARLIER = "{refusal} `commonplace memory undo N` undoes an earlier change"
 REDO_NOTHING = "There is nothing to redo: you haven't undone anything since your last change."
 UNDO_EDITED_DIFF = "`-` marks what the change wrote, `+` what is there now:"
 UNDO_UNDONE_HINT = "`/undo {by}` redoes it."
+UNDO_EARLIER_HINT = "`/undo N` undoes an earlier change; `/changes` lists them."
 UNDO_LATER_HINT = "`/undo {by}` does that."
 UNDO_REFUSED_BY_OTHERS = "I can't undo that: somebody else has changed it since."
-WHY_USAGE = "Usage: `/why PATH:LINE`, for example: `/why 2026-11-21.md:3`"
+WHY_USAGE = (
+    "Usage: `/why PATH:LINE`, for example: `/why 2026-11-21.md:3`. `/recall QUERY` shows which note and line."
+)
 WHY_BLANK = "Line {line} of {path} is empty."
 WHY_UNKNOWN = (
     "I don't know where this line comes from: somebody wrote or edited it by hand, or it is older than my "

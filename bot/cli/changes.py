@@ -172,6 +172,8 @@ async def _undo(
         if diff and not options.json:
             _print(phrases.UNDO_EDITED_DIFF.replace("`", ""))
             _print(diff)
+        if options.action == "undo" and options.number is None:
+            raise CommandFailed(phrases.CLI_UNDO_EARLIER.format(refusal=refusal)) from refusal
         raise
     if undone is None:
         raise CommandFailed(

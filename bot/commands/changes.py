@@ -126,7 +126,8 @@ async def undo_change(call: CommandCall, services: Services) -> str | CommandRep
                 return _unknown(int(asked), call.standing)
             undone = await undoing.undo(int(asked), key=call.key, origin=call.origin)
     except UndoRefused as refusal:
-        return await _explain(refusal, call, services)
+        told = await _explain(refusal, call, services)
+        return told if asked else f"{told}\n\n{phrases.UNDO_EARLIER_HINT}"
     return await _format_undone(undone, call, services)
 
 

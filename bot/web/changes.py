@@ -1,5 +1,6 @@
 """Changes to the notes over HTTP, which requires the server's token."""
 
+from contextlib import suppress
 from functools import partial
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from bot.change_texts import describe_coverage
 from bot.state.changes import ChangeOrigin
 from bot.undo import Undone, UndoService
 from bot.web.context import token_of
-from memory.errors import MemoryFault
+from memory.errors import MemoryFault, NoteMissing
 
 if TYPE_CHECKING:
     from bot.services import Services
@@ -38,7 +39,10 @@ async def read_changes_over_http(
 async def list_changes_over_http(
     services: "Services", *, limit: int, before: int, path: str
 ) -> dict[str, Any]:
-    """Return the latest changes as JSON. Raises as `read_changes_over_http`."""
+    """Return the latest changes as JSON; a note is found as by `memory.get`. Raises as `read_changes_over_http`."""
+    if path:
+        with suppress(NoteMissing):  # a note that is gone may have changed before
+            path = await services.memory.resolve_path(path)
     found = await read_changes_over_http(services, limit=limit, before=before, path=path)
     notice = describe_coverage(services.settings)
     document = {"changes": [encode_change(each, found.names) for each in found.shown]}

@@ -24,7 +24,7 @@ from memory.health.duplicates import (
 from memory.health.links import FileNames, NoteLink, find_links, mend_links
 from memory.health.note_passages import ComparedPassage, read_passages
 from memory.health.report import MAX_FINDINGS, Finding, FindingKind, HealthReport, Place, shorten
-from memory.health.superseded import MAX_VERSIONS, compute_fact_keys, find_superseded
+from memory.health.superseded import MAX_VERSIONS, compute_fact_keys, find_superseded, says_end
 from memory.health.time_limit import TimeLimit
 from memory.health.unfound import WordCounts, find_text_fault
 from memory.notes import Notes
@@ -265,6 +265,7 @@ def _examine(first: _FirstPass, today: date, seconds: float, is_stopped: Callabl
         if shorter in passages and longer in passages:
             found = find_continued(passages[shorter], passages[longer])
             twice += [found] if found else []
+    changed = [each for each in changed if not says_end(each.places[0].text)]
     return list(_each_line_once([*first.findings, *twice, *changed, *_find_broken(first), *first.foreign]))
 
 

@@ -1,5 +1,6 @@
 """Find statements that a later one has made untrue, by the recogniser that marks search results; pure."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cache
@@ -20,6 +21,9 @@ MAX_VERSIONS = 60
 
 _MIN_BEFORE = 2
 """Minimum letters before a word of state in scripts without spaces."""
+
+_END = re.compile(r"until \d{4}-\d\d-\d\d: ")
+_LIST_MARKER = re.compile(r"\s*(?:(?:[-*+•]|\d{1,9}[.)])\s+)?")
 
 
 def compute_fact_keys(passage: ComparedPassage) -> Iterator[tuple[Key, Sequence[Term]]]:
@@ -84,7 +88,7 @@ def find_superseded(
 ) -> Iterator[Finding]:
     """Yield the statements that are surely superseded; `groups`: the numbers of passages with the same key.
 
-    What is dated after `today` takes no part.
+    What is dated after `today` takes no part. Among them are those that say already until when they were true.
     """
     latest: dict[int, int] = {}
     for key, group in groups:
@@ -99,9 +103,23 @@ def find_superseded(
             latest[old] = max(latest.get(old, new), new, key=lambda number: _day_of(passages[number]))
     for old, new in latest.items():
         earlier, later = passages[old], passages[new]
-        # Indentation and list marker stay, since `/correct` keeps them.
-        text = f"until {_day_of(later)}: {earlier.bare_text.strip()}"
+        text = _add_end(earlier, _day_of(later))
         yield Finding("superseded", (make_place(earlier),), make_place(later), new_text=text)
+
+
+def says_end(text: str) -> bool:
+    """Return whether a passage says until when it was true, as the command of such a finding makes it say."""
+    return _END.match(text.strip()) is not None
+
+
+def _add_end(passage: ComparedPassage, day: date) -> str:
+    """Return a passage that says until when it was true, below the day and the time that it begins with.
+
+    Indentation and list marker are left out, since `/correct` keeps them.
+    """
+    bare = passage.bare_text.strip()
+    before = passage.text.partition(bare)[0]
+    return f"{_LIST_MARKER.sub('', before, count=1)}until {day}: {bare}"
 
 
 def _is_told_by(passage: ComparedPassage, today: date) -> bool:
@@ -113,8 +131,11 @@ def _day_of(passage: ComparedPassage) -> date:
 
 
 def _make_statement(passage: ComparedPassage, day: date) -> Statement:
+    text = passage.text
+    if says_end(passage.bare_text):
+        text = _END.sub("", text, count=1)  # it is still what was true between two others
     return Statement(
-        passage.text,
+        text,
         day,
         context=passage.context,
         log_folder=passage.path.rpartition("/")[0] if passage.is_log else None,

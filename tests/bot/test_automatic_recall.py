@@ -207,6 +207,28 @@ def test_each_sentence_is_searched_for_without_small_talk() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("line", "question"),
+    [
+        ("护照在蓝色文件夹里。", "护照在哪里？"),
+        ("备用钥匙在门口的花盆下面。", "花盆下面有什么？"),
+        ("鍵は玄関の植木鉢の下にあります。", "鍵はどこですか"),
+    ],
+)
+async def test_the_words_of_a_question_count_for_nothing_in_scripts_without_spaces(
+    tmp_path: Path, line: str, question: str
+) -> None:
+    for number, other in enumerate(
+        ("妈妈的生日是十月三日。", "小雨的老师姓陈。", "歯医者の予約は金曜日です。")
+    ):
+        keep(tmp_path, other, f"other/{number}.md")
+    keep(tmp_path, line)
+    async with open_harness(tmp_path) as house:
+        assert line in recalled(await ask(house, question))[-1]
+        for unanswered in ("你能做什么？", "谁发明了电话？", "今日は何曜日ですか", "为什么天是蓝色的？"):
+            assert not recalled(await ask(house, unanswered))[-1]
+
+
 def test_a_long_message_costs_a_few_searches_and_keeps_its_end() -> None:
     text = " ".join(f"This is sentence number {number}." for number in range(5_000)) + " Where is Ada?"
     queries = split_queries(text)

@@ -71,6 +71,23 @@ async def test_an_answer_to_a_question_may_mean_an_earlier_write(house: Harness)
     assert told == phrases.NOT_REALLY_NOTED, "this is something new"
 
 
+@pytest.mark.parametrize(
+    ("order", "reply"),
+    [
+        ("Delete the note about my sister please", "I've deleted the note about your sister."),
+        ("Remove the last note", "I have removed that note."),
+        ("Lösch die Notiz über meine Schwester", "Ich habe die Notiz gelöscht."),
+        ("Supprime la note sur ma sœur", "J'ai supprimé la note."),
+        ("删除关于我妹妹的笔记", "我已经删除了那条笔记。"),
+        ("Удали заметку про сестру", "Я удалил заметку."),
+    ],
+)
+async def test_an_earlier_write_is_not_what_was_ordered_now(house: Harness, order: str, reply: str) -> None:
+    house.model.enqueue(calls=[("memory_write", {"content": STATES, "target": "daily"})])
+    assert await answer(house, CLAIMS) == ""
+    assert await answer(house, reply, order) == phrases.NOT_REALLY_CHANGED
+
+
 async def test_without_the_memory_no_command_is_named(house: Harness) -> None:
     assert await answer(house, CLAIMS, guest=True) == phrases.NOT_REALLY_NOTED_HERE
 

@@ -98,7 +98,7 @@ class Replies(NamedTuple):
     """A line was removed: `{place}`, `{old}`; and how to undo that."""
     nothing_to_undo: str
     undo_older: str
-    """The last change, which is too old to undo by a word: `{place}`, `{text}`, and `{command}`."""
+    """The last change is too old to undo by a word, or its lines were changed since: the commands that help."""
     back: str
     """A removed line was put back: `{place}`, `{text}`."""
     which_words: str

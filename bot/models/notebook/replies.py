@@ -11,7 +11,6 @@ from bot.models.notebook.forget_command import words_to_forget
 from bot.models.notebook.language import Language
 from bot.models.notebook.paraphrases import hits_with_phrase
 from bot.models.notebook.quoting import escape_line, quote_line, share_of_words
-from bot.models.notebook.recent_lines import NoteLine
 from bot.models.notebook.said import format_said
 from bot.models.notebook.sentence import SmallTalk
 from bot.models.notebook.unsupported import UnsupportedKind
@@ -148,10 +147,8 @@ class TurnReport(NamedTuple):
     """Reference of the last answer's subject, as `path:line`."""
     line: str = ""
     """The line at that reference."""
-    last_change: NoteLine | None = None
-    """The last change, if there is nothing to undo."""
-    reads_differently: bool = False
-    """Whether the lines to undo no longer stand there."""
+    has_older_change: bool = False
+    """Whether there is a change that a word does not undo: it is too old, or its lines read differently now."""
     may_not_note: bool = False
     may_not_find: bool = False
     in_room: bool = False
@@ -288,9 +285,7 @@ def _explain(unsupported: UnsupportedKind, report: TurnReport, language: Languag
                 return ""
             return say.correct.format(command=f"/correct {report.place or 'PATH:LINE'} TEXT")
         case "undo":
-            if report.reads_differently:
-                return say.correct.format(command=f"/correct {report.place or 'PATH:LINE'} TEXT")
-            return _say_nothing_to_undo(report.last_change, language)
+            return say.undo_older if report.has_older_change else say.nothing_to_undo
         case "forget_that":
             words = words_to_forget("", [report.line], language) if report.line else "WORDS"
             return say.forget.format(command=f"/forget {words or 'WORDS'}")
@@ -330,15 +325,6 @@ def _format_change(changed: ChangeReport, language: Language) -> str:
 
 def _quoted_text(text: str) -> str:
     return escape_line(one_line(text)).rstrip(".。।")
-
-
-def _say_nothing_to_undo(last: NoteLine | None, language: Language) -> str:
-    """Say that there is nothing to undo, and name an older change if there is one."""
-    if last is None or not (words := words_to_forget("", [last.text], language)):
-        return language.say.nothing_to_undo
-    place = _format_place(WriteReport(last.path, last.line, last.line), language)
-    command = f"/forget {words}"
-    return language.say.undo_older.format(place=place, text=_quoted_text(last.text), command=command)
 
 
 def _confirm_reminders(report: TurnReport, language: Language) -> list[str]:

@@ -68,8 +68,8 @@ def turn_report(plan: TurnPlan) -> TurnReport:
         unsupported=parsed.unsupported,
         forget=parsed.forget,
         cancel=parsed.cancel,
-        last_change=last_change(plan.earlier) if "undo" in parsed.unsupported else None,
-        reads_differently=not change and {GET, EDIT} & done != set() and "undo" in parsed.unsupported,
+        has_older_change="undo" in parsed.unsupported
+        and ((not change and {GET, EDIT} & done != set()) or last_change(plan.earlier) is not None),
         place=_find_reference(turn.before) or (last.lines[0].place if last.lines else ""),
         line=last.lines[0].text if last.lines else "",
         cannot_read=turn.cannot_read or (turn.documents_here and not parsed.keep),

@@ -105,7 +105,9 @@ def test_what_was_edited_since_stays_and_the_difference_is_printed(commonplace: 
         "- marks what the change wrote, + what is there now:\n"
         "- - The key is under the mat.\n+ - The key is under the doormat.\n"
     )
+    assert done.stderr.endswith(" `commonplace memory undo N` undoes an earlier change\n")
     assert done.stderr.count("\n") == 1
+    assert "earlier" not in commonplace("memory", "undo", "1").stderr
     assert "doormat" in file.read_text()
 
 

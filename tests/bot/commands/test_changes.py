@@ -308,12 +308,13 @@ async def test_edited_lines_stay_and_the_difference_is_shown(house: Harness, tmp
     await house.say("/remember The key is under the mat.")
     file = tmp_path / "memory" / DAY
     file.write_text("# 2026-11-21\n\n- The key is under the doormat.\n")
-    told = await house.say("/undo")
+    told = await house.say("/undo 1")
     assert told.endswith(
         "`-` marks what the change wrote, `+` what is there now:\n\n"
         "```diff\n- - The key is under the mat.\n+ - The key is under the doormat.\n```"
     )
     assert "doormat" in read(tmp_path)
+    assert await house.say("/undo") == f"{told}\n\n{phrases.UNDO_EARLIER_HINT}"
 
 
 async def test_what_was_taken_back_or_changed_later_is_refused_with_the_way_on(house: Harness) -> None:
@@ -328,7 +329,9 @@ async def test_what_was_taken_back_or_changed_later_is_refused_with_the_way_on(h
 async def test_of_a_later_change_by_somebody_else_nothing_is_told(house: Harness) -> None:
     await ask(house, "/remember The key is under the mat.", BEN)
     await house.say(f"/correct {DAY}:3 The key is with Ada.")
-    assert await ask(house, "/undo", BEN) == phrases.UNDO_REFUSED_BY_OTHERS
+    assert await ask(house, "/undo 1", BEN) == phrases.UNDO_REFUSED_BY_OTHERS
+    told = await ask(house, "/undo", BEN)
+    assert told == f"{phrases.UNDO_REFUSED_BY_OTHERS}\n\n{phrases.UNDO_EARLIER_HINT}"
 
 
 async def test_the_same_undo_is_done_once(house: Harness, tmp_path: Path) -> None:

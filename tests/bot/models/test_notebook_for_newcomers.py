@@ -238,8 +238,7 @@ def test_undo_means_what_was_noted_in_the_last_turn_or_two(commonplace: Commonpl
     assert re.match("Removed from .*“We have a cat; Her name is Minka”", gone)
     assert "Back in" in said(commonplace, "undo")[0]
     *_, late = said(commonplace, "danke", "hallo", "danke", "rückgängig")
-    assert "schon eine Weile her" in late
-    assert "We have a cat" in late
+    assert "`/undo`" in late
     (note,) = commonplace.memory.glob("*.md")
     assert note.read_text("utf-8").endswith("- We have a cat.\n- Her name is Minka.\n")
 

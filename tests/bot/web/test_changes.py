@@ -66,6 +66,8 @@ async def test_a_program_lists_changes_and_takes_them_back(tmp_path: Path) -> No
             (2, ["- milk"], "telegram:2"),
         ]
         (first,) = (await rpc(site, "memory.changes", before=2, path=path))["result"]["changes"]
+        for name in (f"memory/{path}", path.removesuffix(".md")):
+            assert (await rpc(site, "memory.changes", before=2, path=name))["result"]["changes"] == [first]
         assert (first["number"], first["who"], first["stands"]) == (1, "telegram:2", True)
         undone = (await rpc(site, "memory.undo", number=2))["result"]
         assert (undone["number"], undone["change"], undone["removed"]) == (2, 4, ["- milk"])

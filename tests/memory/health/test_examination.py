@@ -351,7 +351,22 @@ async def test_two_findings_never_mend_the_same_line(memory: Memory, tmp_path: P
 async def test_a_fact_that_came_back_is_not_noted_twice(memory: Memory, tmp_path: Path) -> None:
     lines = {"2026-01-02.md": "Bonn", "2026-03-04.md": "Köln", "2026-05-06.md": "Bonn"}
     put(tmp_path, {path: f"- Anna lives in {town}.\n" for path, town in lines.items()})
-    assert told(await memory.health()) == [("superseded", "2026-03-04.md:1", "2026-05-06.md:1")]
+    (found,) = (await memory.health()).findings
+    assert (found.places[0].path, found.about and found.about.path) == ("2026-03-04.md", "2026-05-06.md")
+    put(tmp_path, {"2026-03-04.md": f"- {found.new_text}\n"})
+    assert told(await memory.health()) == [], (
+        "neither noted twice nor changed since, once its command was sent"
+    )
+
+
+async def test_a_line_keeps_its_own_day_when_it_says_until_when_it_was_true(
+    memory: Memory, tmp_path: Path
+) -> None:
+    put(tmp_path, {"facts.md": "- 2024-04-04: Anna's bank is GLS.\n- 2026-03-02: Anna's bank is Triodos.\n"})
+    (found,) = (await memory.health()).findings
+    assert found.new_text == "2024-04-04: until 2026-03-02: Anna's bank is GLS."
+    put(tmp_path, {"facts.md": f"- {found.new_text}\n- 2026-03-02: Anna's bank is Triodos.\n"})
+    assert told(await memory.health()) == []
 
 
 async def test_of_many_findings_some_are_shown_and_the_others_counted(memory: Memory, tmp_path: Path) -> None:

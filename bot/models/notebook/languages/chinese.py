@@ -56,7 +56,8 @@ CHINESE = Language(
         corrected="已改正：{place}现在是“{new}”，原来是“{old}”。要撤回，请说“撤销”。",
         removed="已从 {place} 删除：“{old}”。要恢复，请说“撤销”。",
         nothing_to_undo="没有可以撤销的：最近几条消息里我没有记录或修改任何内容。",
-        undo_older="上一次改动已经是前面的事了：{place}写着“{text}”。要删除它，请发送 `{command}`。",
+        undo_older="上一次改动已经太久，或者那里的内容已经变了。"
+        "`/undo` 撤销你最近一次对笔记的改动，`/changes` 列出所有改动。",
         back="已恢复，{place}：“{text}”。",
         which_words="要改哪几个字？那一行写着“{text}”。请把新的整句话发给我。",
         reminder_moved="已改期，{due}提醒你：{text}（提醒 {number}）。要改回去，请说“撤销”。",

@@ -45,7 +45,8 @@ ENGLISH = Language(
         corrected="Corrected: {place} now says “{new}” instead of “{old}”. To take that back, say “undo”.",
         removed="Removed from {place}: “{old}”. To put it back, say “undo”.",
         nothing_to_undo="There is nothing to undo: I haven't noted or changed anything in our last messages.",
-        undo_older="My last change is a while back: {place} says “{text}”. To remove it, send `{command}`.",
+        undo_older="My last change is too long ago, or reads differently now. "
+        "`/undo` takes back your latest change to the notes, `/changes` lists them.",
         back="Back in {place}: “{text}”.",
         which_words="Which words should I change? The line says “{text}”. Please send me the whole new sentence.",
         reminder_moved="Moved: I'll remind you on {due}: {text} (reminder {number}). To move it back, say “undo”.",

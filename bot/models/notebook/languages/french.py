@@ -66,8 +66,8 @@ FRENCH = Language(
         "Pour revenir en arrière, dites « annule ».",
         removed="Effacé de {place} : « {old} ». Pour le remettre, dites « annule ».",
         nothing_to_undo="Il n'y a rien à annuler : je n'ai rien noté ni modifié dans nos derniers messages.",
-        undo_older="Ma dernière modification date un peu : {place} dit « {text} ». Pour l'effacer, envoyez "
-        "`{command}`.",
+        undo_older="Ma dernière modification est trop ancienne, ou le texte a changé depuis. "
+        "`/undo` annule votre dernière modification des notes, `/changes` en donne la liste.",
         back="De retour dans {place} : « {text} ».",
         which_words="Quels mots dois-je changer ? La ligne dit « {text} ». Envoyez-moi la nouvelle phrase "
         "entière.",

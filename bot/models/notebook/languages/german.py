@@ -67,8 +67,8 @@ GERMAN = Language(
         removed="Aus {place} entfernt: „{old}“. Zum Zurückholen sag „rückgängig“.",
         nothing_to_undo="Es gibt nichts rückgängig zu machen: In unseren letzten Nachrichten habe ich nichts notiert "
         "oder geändert.",
-        undo_older="Meine letzte Änderung ist schon eine Weile her: In {place} steht „{text}“. Zum Löschen "
-        "schick `{command}`.",
+        undo_older="Meine letzte Änderung ist zu lange her, oder es steht jetzt etwas anderes da. "
+        "`/undo` nimmt deine letzte Änderung an den Notizen zurück, `/changes` listet sie auf.",
         back="Wieder in {place}: „{text}“.",
         which_words="Welche Wörter soll ich ändern? In der Zeile steht „{text}“. Schick mir bitte den ganzen "
         "neuen Satz.",

@@ -64,8 +64,8 @@ ITALIAN = Language(
         corrected="Corretto: {place} ora dice “{new}” invece di “{old}”. Per tornare indietro, di’ “annulla”.",
         removed="Rimosso da {place}: “{old}”. Per rimetterlo, di’ “annulla”.",
         nothing_to_undo="Non c'è niente da annullare: negli ultimi messaggi non ho annotato né cambiato nulla.",
-        undo_older="La mia ultima modifica risale a un po' fa: {place} dice “{text}”. Per cancellarla, manda "
-        "`{command}`.",
+        undo_older="La mia ultima modifica risale a troppo tempo fa, o il testo ora è diverso. "
+        "`/undo` annulla la tua ultima modifica alle note, `/changes` le elenca.",
         back="Di nuovo in {place}: “{text}”.",
         which_words="Quali parole devo cambiare? La riga dice “{text}”. Mandami la nuova frase intera.",
         reminder_moved="Spostato: te lo ricordo il {due}: {text} (promemoria {number}). Per tornare indietro, di’ "

@@ -59,7 +59,8 @@ KOREAN = Language(
         corrected="{place}을(를) 고쳤습니다: “{old}”에서 “{new}”(으)로. 되돌리려면 “되돌려 줘”라고 하세요.",
         removed="{place}에서 지웠습니다: “{old}”. 되돌리려면 “되돌려 줘”라고 하세요.",
         nothing_to_undo="되돌릴 것이 없습니다. 최근 메시지에서 적거나 고친 것이 없습니다.",
-        undo_older="마지막으로 바꾼 것은 조금 전의 일입니다. {place}: “{text}”. 지우려면 `{command}` 를 보내세요.",
+        undo_older="마지막으로 바꾼 것이 오래되었거나 내용이 그 사이 달라졌습니다. "
+        "`/undo` 는 노트의 최근 변경을 되돌리고, `/changes` 는 목록을 보여 줍니다.",
         back="{place}에 다시 있습니다: “{text}”.",
         which_words="어떤 말을 바꿀까요? 그 줄은 “{text}”입니다. 새 문장을 통째로 보내 주세요.",
         reminder_moved="바꿨습니다. {due}에 알려 드릴게요: {text} (알림 {number}). 되돌리려면 “되돌려 줘”라고 "

@@ -62,8 +62,8 @@ PORTUGUESE = Language(
         corrected="Corrigido: {place} diz agora “{new}” em vez de “{old}”. Para voltar atrás, diga “desfazer”.",
         removed="Removido de {place}: “{old}”. Para recuperar, diga “desfazer”.",
         nothing_to_undo="Não há nada para desfazer: nas nossas últimas mensagens não anotei nem mudei nada.",
-        undo_older="A minha última mudança já foi há algum tempo: {place} diz “{text}”. Para apagar, envie "
-        "`{command}`.",
+        undo_older="A minha última mudança já foi há muito tempo, ou o texto agora é outro. "
+        "`/undo` desfaz a sua última mudança nas notas, e `/changes` mostra a lista.",
         back="De volta em {place}: “{text}”.",
         which_words="Que palavras devo mudar? A linha diz “{text}”. Envie-me a nova frase inteira.",
         reminder_moved="Mudado: lembro você em {due}: {text} (lembrete {number}). Para voltar atrás, diga "

@@ -63,8 +63,8 @@ SPANISH = Language(
         corrected="Corregido: {place} dice ahora «{new}» en vez de «{old}». Para volver atrás, di «deshacer».",
         removed="Borrado de {place}: «{old}». Para recuperarlo, di «deshacer».",
         nothing_to_undo="No hay nada que deshacer: en nuestros últimos mensajes no he anotado ni cambiado nada.",
-        undo_older="Mi último cambio es de hace un rato: {place} dice «{text}». Para borrarlo, envía "
-        "`{command}`.",
+        undo_older="Mi último cambio es demasiado antiguo, o el texto ya es otro. "
+        "`/undo` deshace tu último cambio en las notas y `/changes` los muestra.",
         back="De vuelta en {place}: «{text}».",
         which_words="¿Qué palabras debo cambiar? La línea dice «{text}». Envíame la frase nueva completa.",
         reminder_moved="Cambiado: te lo recordaré el {due}: {text} (recordatorio {number}). Para volver atrás, di "

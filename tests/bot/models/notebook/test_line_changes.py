@@ -59,7 +59,7 @@ async def test_with_nothing_to_undo_it_says_so(language: Language) -> None:
 
 
 @table_test("language", LANGUAGES)
-async def test_what_was_noted_longer_ago_is_named_and_stays(language: Language) -> None:
+async def test_what_was_noted_longer_ago_stays_and_undo_is_named(language: Language) -> None:
     (example, *_) = re.findall("[“„«「]\\s?([^”“»」]+?)\\s?[”“»」]", language.say.hello)
     talk = Talk([TOLD], tools=TOOLS)
     await talk.say(example, memory_write=written(PATH, 3))
@@ -67,8 +67,9 @@ async def test_what_was_noted_longer_ago_is_named_and_stays(language: Language) 
         await talk.say(language.thanks[0])
     message = await step(*talk.messages, language.undo[0], tools=TOOLS)
     assert not message.calls
-    assert message.text.startswith(beginning(language.say.undo_older))
-    assert "/forget " in message.text
+    assert message.text == language.say.undo_older
+    assert "`/undo`" in message.text
+    assert "`/changes`" in message.text
 
 
 def test_what_was_noted_on_the_day_before_yesterday_is_long_ago() -> None:
@@ -81,7 +82,7 @@ async def test_the_day_of_a_log_tells_how_long_ago_it_was() -> None:
     talk = Talk([TOLD], tools=TOOLS)
     await talk.say("We have a cat.", memory_write=written("2026-11-21.md", 3))
     message = await step(*talk.messages, "undo", tools=TOOLS)
-    assert message.text.startswith(beginning(ENGLISH.say.undo_older))
+    assert message.text == ENGLISH.say.undo_older
 
 
 async def test_a_line_that_was_changed_by_hand_since_is_left_alone() -> None:
@@ -89,7 +90,7 @@ async def test_a_line_that_was_changed_by_hand_since_is_left_alone() -> None:
     await talk.say("We have a cat.", memory_write=written(PATH, 3))
     answer = await talk.say("undo", memory_get=note("We have a dog."))
     assert "memory_edit" not in str(talk.messages)
-    assert answer == ENGLISH.say.correct.format(command=f"/correct {PATH}:3 TEXT")
+    assert answer == ENGLISH.say.undo_older
 
 
 @table_test("answer", ["I like black coffee", "no idea", "The meeting is on Friday."])
