@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.conversations.pages import spoken_messages
-from bot.state.changes import Change
+from bot.state.changes import Change, is_standing
 from bot.state.line_origins import (
     ImportedFrom,
     LineCount,
@@ -66,7 +66,8 @@ def find_line_origin(db: "Connection", path: str, line: int, text: str) -> LineO
     if len(written) > 1 and (number := _trace_line(read_line_counts(db, path), line)):
         written.sort(key=lambda each: each.number != number)
     change = (written or found)[0]
-    put_back = max((each.number for each in found if each.undoes), default=0)
+    # An undo of an equal line that was undone itself has put nothing back.
+    put_back = max((each.number for each in found if each.undoes and is_standing(db, each.number)), default=0)
     message = _find_message(db, change, words)
     imported = find_import(db, change.path, at=change.at) if change.origin.made_by == "import" else None
     return LineOrigin(change, message, imported, put_back if put_back >= change.number else 0)

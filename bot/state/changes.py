@@ -157,7 +157,7 @@ def find_last(db: apsw.Connection, people: Sequence[str] | None) -> Change | Non
         f"FROM changes WHERE done AND NOT undoes AND {which} AND (NOT forgotten OR made_by = 'forget') "
         "AND (old != '[]' OR new != '[]' OR forgotten) ORDER BY number DESC"
     )
-    return next((each for each in select(db, Change, rest, *values) if _is_standing(db, each.number)), None)
+    return next((each for each in select(db, Change, rest, *values) if is_standing(db, each.number)), None)
 
 
 def find_last_undone(db: apsw.Connection, people: Sequence[str] | None) -> Change | None:
@@ -176,7 +176,7 @@ _UNDONE_BY = "undoes AND undoes = ? AND done"  # `undoes AND` lets SQLite use th
 _IS_UNDONE = f"SELECT EXISTS (SELECT 1 FROM changes WHERE {_UNDONE_BY})"  # noqa: S608
 
 
-def _is_standing(db: apsw.Connection, number: int) -> bool:
+def is_standing(db: apsw.Connection, number: int) -> bool:
     """Return whether the lines of a change are in its note: it was not undone, or has been redone since."""
     later = 0
     while number := db.execute(f"SELECT number FROM changes WHERE {_UNDONE_BY}", (number,)).get or 0:  # noqa: S608
