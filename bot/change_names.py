@@ -105,4 +105,6 @@ def _name_chat(
     if any(is_private(PersonId.parse(each), chat, channels) for each in people):
         return phrases.CHANGE_PRIVATE.format(channel=channel)
     name = one_line(read_chat(db, str(chat))[0], limit=MAX_NAME_CHARS)
-    return phrases.CHAT_OF_CHANNEL.format(name=name, channel=channel) if name else channel
+    if not name:
+        return phrases.CHANGE_ROOM.format(channel=channel)
+    return phrases.CHAT_OF_CHANNEL.format(name=name, channel=channel)

@@ -433,6 +433,7 @@ CHANGE_YOUR = "your"
 CHANGE_WHOSE = "{name}'s"
 CHANGE_HERE = "this chat"
 CHANGE_PRIVATE = "a private chat on {channel}"
+CHANGE_ROOM = "a room on {channel}"
 CHANGE_TERMINAL = "the terminal"
 CHANGE_SOMEBODY_ELSE = "somebody else"
 CHANGED_BY = {
