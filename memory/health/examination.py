@@ -1,4 +1,4 @@
-"""Examine all notes: one pass over the files collects hashes, a second one reads what they have in common."""
+"""Examine all notes: a first pass over the files collects hashes, a second one reads passages with equal hashes."""
 
 import asyncio
 import time
