@@ -124,7 +124,12 @@ def describe_change(shown: ShownChange, names: ChangeNames, now: datetime, *, to
     """Return everything about one change, with its lines, as Markdown. `touches`: whose lines it replaced."""
     head = describe_origin(shown, names, now)
     if touches:
-        head += f" {phrases.CHANGE_TOUCHES.format(people=touches)}"
+        phrase = (
+            phrases.CHANGE_REPLACED_OF
+            if any(map(str.strip, shown.change.lines.new))
+            else phrases.CHANGE_REMOVED_OF
+        )
+        head += f" {phrase.format(people=touches)}"
     return "\n\n".join(filter(None, [head, _fenced(format_diff(shown.change)), _describe_future(shown)]))
 
 
