@@ -3,7 +3,7 @@
 Measured: the processor time and the wall time of a write with the record (and, with `--before REPOSITORY`, of the
 same write by another version), of an undo and of a redo, and how much a change adds to state.db. With `--kills 300`,
 that many processes are killed while they write, undo, redo and forget; after each, nothing may be lost, doubled or
-half done, and the record, made again from nothing, must give the notes on disk.
+half done, and the record, replayed from nothing, must give the notes on disk.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """What an examination of the notes costs and finds: `python benchmarks/health.py [FOLDER…]`.
 
 Without folders, it makes up ten thousand notes, half of them daily logs with a routine, and plants some of everything
-that there is to mend. The time, the memory, how late the event loop of a service gets meanwhile, and how much of what
-was planted it finds are compared with limits; what it finds beside that is counted as wrong. For each FOLDER of notes,
-it prints what each kind finds, to be judged by a reader.
+that may need fixing. Compared with limits: the time, the memory, how late the event loop of a service gets meanwhile,
+and how much of what was planted is found; anything else that is found counts as wrong. For each FOLDER of notes, it
+prints the findings of each kind, for a reader to judge.
 """
 
 import argparse

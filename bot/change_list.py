@@ -1,4 +1,4 @@
-"""Reads changes of the notes for somebody who may see them, with names; and their JSON form."""
+"""Reads changes to the notes for somebody who may see them, with names, and encodes them as JSON."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.access import Access
 from bot.change_names import ChangeNames, read_names
-from bot.change_texts import ShownChange, show_standing
+from bot.change_texts import ShownChange, load_shown_change
 from bot.messages import PersonId
 from bot.state.changes import Change, find_change, read_changes
 from bot.undo import Undone
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChangeReader:
-    """Somebody who looks at the changes."""
+    """Who reads the changes."""
 
     access: Access
     channels: "Mapping[str, ChannelSettings]"
@@ -55,7 +55,7 @@ def read_change_list(
     found = read_changes(db, limit=limit + 1, before=before, since=since, path=path, people=people)
     names = name_changes(db, reader, *found)
     return ChangeList(
-        tuple(show_standing(db, each) for each in found[:limit]), names, has_more=len(found) > limit
+        tuple(load_shown_change(db, each) for each in found[:limit]), names, has_more=len(found) > limit
     )
 
 
@@ -65,7 +65,7 @@ def read_one(db: "Connection", reader: ChangeReader, number: int) -> ChangeList:
     names = name_changes(db, reader, *([change] if change else []))
     if change is None or not (reader.sees_all or change.origin.person in names.own):
         return ChangeList((), names, has_more=False)
-    return ChangeList((show_standing(db, change),), names, has_more=False)
+    return ChangeList((load_shown_change(db, change),), names, has_more=False)
 
 
 def name_changes(db: "Connection", reader: ChangeReader, *changes: Change) -> ChangeNames:

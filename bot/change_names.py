@@ -1,4 +1,4 @@
-"""What people and chats are called where changes of the notes are shown."""
+"""Names of people and chats where changes to the notes are shown."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -45,11 +45,11 @@ class ChangeNames:
         return phrases.CHANGE_WHOSE.format(name=self.person(person))
 
     def chat(self, chat: str) -> str:
-        """Return "this chat", or what another chat is called."""
+        """Return "this chat", or the name of another chat."""
         return phrases.CHANGE_HERE if chat == self.here else self.chats.get(chat, chat)
 
     def author(self, change: Change) -> str:
-        """Return who made a change, or by what means if that is nobody."""
+        """Return who made a change, or the means (such as an import) if nobody did."""
         origin = change.origin
         if origin.person:
             return self.person(origin.person)
@@ -105,4 +105,6 @@ def _name_chat(
     if any(is_private(PersonId.parse(each), chat, channels) for each in people):
         return phrases.CHANGE_PRIVATE.format(channel=channel)
     name = one_line(read_chat(db, str(chat))[0], limit=MAX_NAME_CHARS)
-    return phrases.CHAT_OF_CHANNEL.format(name=name, channel=channel) if name else channel
+    if not name:
+        return phrases.CHANGE_ROOM.format(channel=channel)
+    return phrases.CHAT_OF_CHANNEL.format(name=name, channel=channel)

@@ -34,7 +34,7 @@ DIFF_LINE_CHARS = 300
 _COMPARED_LINES = 1000
 """Longer changes are shown as removed and added lines: comparing takes quadratic time."""
 
-Standing = Literal["made", "undone", "undo", "redo"]
+ChangeState = Literal["made", "undone", "undo", "redo"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class ShownChange:
     """A change and what became of it."""
 
     change: Change
-    standing: Standing
+    state: ChangeState
     """Whether it stands or was undone later; or whether it undoes or redoes another one itself."""
     root: int
     """Number of the change that an undo or redo is about; its own otherwise."""
@@ -94,7 +94,7 @@ def _start_of_day(now: datetime) -> str:
     return format_timestamp(datetime.combine(now.date(), time.min, now.tzinfo))
 
 
-def show_standing(db: "Connection", change: Change) -> ShownChange:
+def load_shown_change(db: "Connection", change: Change) -> ShownChange:
     """Return a change with what became of it."""
     chain = read_chain(db, change.number)
     at = [each.number for each in chain].index(change.number)
@@ -124,7 +124,12 @@ def describe_change(shown: ShownChange, names: ChangeNames, now: datetime, *, to
     """Return everything about one change, with its lines, as Markdown. `touches`: whose lines it replaced."""
     head = describe_origin(shown, names, now)
     if touches:
-        head += f" {phrases.CHANGE_TOUCHES.format(people=touches)}"
+        phrase = (
+            phrases.CHANGE_REPLACED_OF
+            if any(map(str.strip, shown.change.lines.new))
+            else phrases.CHANGE_REMOVED_OF
+        )
+        head += f" {phrase.format(people=touches)}"
     return "\n\n".join(filter(None, [head, _fenced(format_diff(shown.change)), _describe_future(shown)]))
 
 
@@ -147,8 +152,8 @@ def describe_origin(shown: ShownChange, names: ChangeNames, now: datetime) -> st
     told = [f"{head}."]
     if origin.says:
         told.append(phrases.CHANGE_SAYS.format(says=one_line(", ".join(origin.says))))
-    if shown.standing in ("undo", "redo"):
-        phrase = phrases.CHANGE_IS_UNDO if shown.standing == "undo" else phrases.CHANGE_IS_REDO
+    if shown.state in ("undo", "redo"):
+        phrase = phrases.CHANGE_IS_UNDO if shown.state == "undo" else phrases.CHANGE_IS_REDO
         told.append(phrase.format(number=shown.root))
     return " ".join(told)
 
@@ -158,7 +163,7 @@ def _describe_future(shown: ShownChange) -> str:
         return phrases.CHANGE_FORGOTTEN
     if shown.stands:
         return phrases.CHANGE_UNDO_HINT.format(number=shown.change.number) if shown.can_undo else ""
-    phrase = phrases.CHANGE_WAS_REDONE if shown.standing == "undo" else phrases.CHANGE_WAS_UNDONE
+    phrase = phrases.CHANGE_WAS_REDONE if shown.state == "undo" else phrases.CHANGE_WAS_UNDONE
     return phrase.format(number=shown.next_undo)
 
 
@@ -203,11 +208,11 @@ def describe_coverage(settings: "Settings") -> str:
 
 def describe_effect(shown: ShownChange) -> str:
     """Return what a change did and to which words: `added “The key is under the mat.”`."""
-    if shown.standing in ("undo", "redo"):
-        phrase = phrases.CHANGE_UNDOES if shown.standing == "undo" else phrases.CHANGE_REDOES
+    if shown.state in ("undo", "redo"):
+        phrase = phrases.CHANGE_UNDOES if shown.state == "undo" else phrases.CHANGE_REDOES
         return phrase.format(number=shown.root, what=_describe_lines(shown.change))
     what = _describe_lines(shown.change)
-    return phrases.CHANGE_UNDONE.format(what=what) if shown.standing == "undone" else what
+    return phrases.CHANGE_UNDONE.format(what=what) if shown.state == "undone" else what
 
 
 def _describe_lines(change: Change) -> str:

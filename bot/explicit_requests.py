@@ -1,4 +1,4 @@
-"""Pure: find what a person asks the assistant to remember, in their own words."""
+"""Finds what a person asks the assistant to remember, in their own words; pure."""
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
@@ -16,7 +16,7 @@ def find_requests(message: UserMessage) -> tuple[str, ...]:
     """Return what a message explicitly asks to remember, as it is to be noted; nothing if it asks for nothing.
 
     Only the person's own words count: nothing quoted, forwarded, or in a document or summary. A reminder, a question,
-    a slash command, a statement without a request, and "by the way" are no requests; neither is "remember this" that
+    a slash command, a statement without a request, and "by the way" are not requests; neither is a "remember this" that
     says nothing more.
     """
     text = "" if message.forwarded_from or message.earlier else own_words(message)
@@ -32,7 +32,7 @@ def is_loaded() -> bool:
 
 @lru_cache(maxsize=16)
 def _read(text: str, *, with_document: bool) -> tuple[str, ...]:
-    """Return the requests of a text. A turn asks for them several times, and to parse takes up to half a second."""
+    """Return the requests in a text. Cached: a turn asks several times, and parsing takes up to half a second."""
     from bot.models.notebook.message_parser import parse_message  # loads every language
 
     found: dict[str, None] = {}
@@ -44,7 +44,7 @@ def _read(text: str, *, with_document: bool) -> tuple[str, ...]:
 
 
 def _may_ask(text: str) -> bool:
-    """Return whether a text contains a phrase that asks to remember something; most do not, and need no parsing."""
+    """Return whether a text contains a phrase that asks to remember something; most don't, and need no parsing."""
     from bot.models.notebook.phrases import fold
 
     folded = fold(" ".join(normalize("NFC", text).split()))
@@ -67,7 +67,7 @@ def _request_phrases() -> tuple[str, ...]:
 
 
 def format_note(requests: Sequence[str]) -> str:
-    """Return the text of one note that holds all requests: as they are if there is one, else as a list."""
+    """Return the text of one note with all requests: a single one as it is, several as a list."""
     if len(requests) == 1:
         return requests[0]
     return "\n".join("- " + request.replace("\n", "\n  ") for request in requests)

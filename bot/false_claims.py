@@ -1,4 +1,4 @@
-"""Says so if a reply claims to have noted, changed or set something that no tool has done."""
+"""Contradicts a reply that claims to have noted, changed or set something that no tool has done."""
 
 from bot import phrases
 from bot.claims import ClaimKind, find_claims, is_acknowledgement
@@ -18,7 +18,7 @@ DOES: dict[ClaimKind, frozenset[str]] = {
 _ORDERS = frozenset({"forget", "forget_that", "change", "undo", "remind", "cancel_reminder"})
 """What people order to be done now: nothing that was done before makes "I've deleted it" true."""
 RECENT_QUESTIONS = 4
-"""Messages of people, with this one, within which a reply may still mean what was done before."""
+"""Number of people's messages, this one included, within which a reply may still mean an earlier write."""
 
 
 def deny_false_claims(
@@ -26,8 +26,8 @@ def deny_false_claims(
 ) -> str:
     """Return one line for each kind of claim that is not true, joined by blank lines; "" if there is none.
 
-    `is_noted`: whether what was asked for is in the notes, or the person is told why not. "Yes, I've saved that" after
-    a question may mean an earlier turn: it is true if something was written a few messages ago.
+    `is_noted`: whether the request is in the notes, or the person is told why not. "Yes, I've saved that" after a
+    question may mean an earlier turn: it is true if something was written a few messages ago.
     """
     claims = find_claims(reply)
     if not claims and not is_acknowledgement(reply):

@@ -1,8 +1,8 @@
-"""Foreign text that a turn has read, such as documents and forwarded messages, and what of a text comes from it; pure.
+"""Finds the foreign text that a turn has read, and which lines of a new text come from it; pure.
 
-A person's own words are what they write and say aloud, in a room those of everybody who may speak to the assistant.
-Foreign are documents, forwarded messages, quotations of somebody else, and notes and messages that are marked as
-somebody's words (memory/attribution.py).
+A person's own words are what they write and say aloud; in a room, those of everybody who may speak to the assistant.
+Documents, forwarded messages, quotations of somebody else, and notes and messages that are marked as somebody's words
+(memory/attribution.py) are foreign.
 """
 
 import json
@@ -37,9 +37,9 @@ OWN_SHARE = 0.5
 OWN_FOR_EACH_FOREIGN = 4
 """… and how many own words there must be for each word that only foreign text has."""
 NOTED_SHARE = 1 / 3
-"""Minimum share of the other words that must be in a marked note, for the text to come from it."""
+"""Minimum share of the other words that must be in a marked note for the text to come from it."""
 SURE_DIGITS = 5
-"""A number with this many digits is the same however it is grouped, and is never made up by a model."""
+"""Numbers with this many digits are compared however they are grouped; models don't make them up."""
 
 LONG_CHARS = 4_000
 """The words of texts from this length on are kept: 70,000 characters take a tenth of a second to split."""
@@ -47,13 +47,13 @@ LONG_CHARS = 4_000
 _REPORTING_WORDS = (
     "user users person owner called named name prefers likes wants says said told asked mentioned noted"
 )
-"""What models add when they write down what somebody said."""
+"""Words that models add when they write down what somebody said."""
 _SAYS = "says"
 """In every tool result with foreign text, as a field or in a mark."""
 _NO_CONTENT = frozenset({"path", "note", "ref", "chat", "who", "date", "source", "told", "superseded_by"})
 """Fields of a tool's result that only describe the text."""
 _OF_NOTES = frozenset({"memory_search", "memory_get", "conversation_get"})
-"""Tools whose results are the person's own unless they say otherwise; any other tool with foreign text has `says`."""
+"""Tools whose results are the person's own words unless marked; other tools with foreign text return `says`."""
 _HEADING = re.compile(r"[^:]*?: (?P<name>.+?) \([^()]*\)(?:\. |$)")
 _NUMBER = re.compile(r"[^\W_]*\d(?:[\w.,:/-]*\w)?")
 _DATE_OR_TIME = re.compile(r"\d{4}-\d{2}-\d{2}(?:t[\d:]+)?|\d{1,2}[:.]\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
@@ -63,7 +63,7 @@ _QUOTE_SPACE = re.compile(r"\s+")
 
 
 IsSaid = Callable[[str], bool]
-"""Returns whether somebody who may speak here has said a text."""
+"""Return whether somebody who may speak here has said a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +71,10 @@ class ForeignText:
     """A text that is not the person's own words."""
 
     says: str
-    """Whose words it is: a document, a name."""
+    """Its source: a document, or a person's name."""
     text: str
     is_noted: bool = False
-    """Whether it was written down before and marked then; only what has words of it comes from it."""
+    """Whether it was written down and marked earlier; then only text that shares words with it comes from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class TurnReading:
 
     @property
     def last_turn(self) -> tuple[UserMessage, ...]:
-        """The messages of people that the model answers."""
+        """The people's messages that the model answers."""
         turns = split_turns(self.messages)
         return tuple(each for each in turns[-1] if isinstance(each, UserMessage)) if turns else ()
 
@@ -130,7 +130,7 @@ def person_words(message: UserMessage) -> str:
 
 
 class AuthorFinder:
-    """Finds whose words a text is that was written after all this was read."""
+    """Finds whose words a text is, given everything that was read before it was written."""
 
     def __init__(
         self,
@@ -140,10 +140,10 @@ class AuthorFinder:
         own: str = "",
         together: bool = False,
     ) -> None:
-        """`own`: further text that is not foreign. `together`: the text may tell of the whole conversation at once.
+        """`own`: further text that is not foreign. `together`: the text may be about the whole conversation at once.
 
-        Otherwise, the person's words must be of one or two adjacent turns, or of the last one: the words of a long
-        conversation are enough to say nearly anything.
+        Otherwise, the person's words must come from one or two adjacent turns, or from the last one: a long
+        conversation has enough words to say nearly anything.
         """
         texts = find_foreign(reading) if foreign is None else foreign
         self.says = tuple(dict.fromkeys(clean_name(each.says) for each in texts))
@@ -154,7 +154,7 @@ class AuthorFinder:
         self._make_own = partial(_own_candidates, reading, own, together=together)
 
     def attribute(self, text: str) -> tuple[str, tuple[str, ...]]:
-        """Return a text whose foreign lines are marked, and whose words these are; lines are judged one by one."""
+        """Return a text with its foreign lines marked, and their sources; lines are judged one by one."""
         if not self._texts:
             return text, ()
         lines = clean_text(text).split("\n")
@@ -183,7 +183,7 @@ class AuthorFinder:
             self._foreign = [(each, _Words.of(each.text)) for each in self._texts]
 
     def _find_authors(self, text: str) -> tuple[str, ...] | None:
-        """Return whose words a text is; None if it has no words to tell that by."""
+        """Return whose words a text is; None if it has too few words to decide."""
         if not any(map(str.isalnum, text)):
             return ()
         # What only looks like a mark is text like any other.
@@ -287,7 +287,7 @@ def _foreign_in_result(content: str) -> Iterator[ForeignText]:
 
 
 def _find_says(value: object) -> Iterator[ForeignText]:
-    """Yield what the parts of a tool's result say that have a field `says`, or lines with marks."""
+    """Yield the parts of a tool's result that have a field `says`, or lines with marks."""
     if isinstance(value, Mapping):
         says = value.get("says")
         if isinstance(says, list) and says:
@@ -353,7 +353,7 @@ def _split_long(text: str) -> _Words:
 
 
 def _own_candidates(reading: TurnReading, own: str, *, together: bool) -> list[_Words]:
-    """Return vocabularies of the person's own words, each of which a text may be made of."""
+    """Return vocabularies of the person's own words; a text may be made of any one of them."""
     turns = [_Words.of(text) for text in _own_turns(reading)]
     notes = [_Words.of(text) for text in _own_notes(reading)]
     now = (turns[-1] if turns else _Words.of("")) | _Words.of(own)
@@ -378,7 +378,7 @@ def _own_turns(reading: TurnReading) -> list[str]:
 
 
 def _own_notes(reading: TurnReading) -> Iterator[str]:
-    """Yield notes that were read and are nobody else's words."""
+    """Yield the notes read that are nobody else's words."""
     for text in (reading.recalled, reading.summary):
         yield from (line for line in text.split("\n") if line.strip() and not find_says(line))
     for message in reading.messages:

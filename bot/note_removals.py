@@ -1,4 +1,4 @@
-"""Removals from the notes that leave nothing in the trash, each recorded: by `/forget` and by the undo of an import."""
+"""Recorded removals that leave nothing in the trash: by `/forget`, and when an import is undone."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class NoteRemovals:
     """Removes lines and notes for good. Create it on the event loop.
 
-    What is about to be removed is recorded first, as for every write; after a crash, the note tells whether it was.
-    A retry looks at the note again. Of what `/forget` removes, the record gets a mark for each line.
+    A removal is recorded before it is made, like every write; after a crash, the note shows whether it was made. A
+    retry looks at the note again. For what `/forget` removes, the record gets only a mark for each line.
     """
 
     def __init__(self, memory: Memory, state: State, origin: ChangeOrigin) -> None:
@@ -42,9 +42,9 @@ class NoteRemovals:
     async def remove_lines(
         self, path: str, choose: Callable[[str], Collection[int]], *, undoes: int = 0
     ) -> bool:
-        """Remove the lines whose numbers (from 0) `choose` returns of the text; return False if it chooses none.
+        """Remove the lines whose numbers (0-based) `choose` returns for the text; return False if it chooses none.
 
-        `undoes`: number of the change that this takes back. Raises MemoryFault, StateFault.
+        `undoes`: number of the change that this undoes. Raises MemoryFault, StateFault.
         """
 
         def remove(note: LockedNote) -> bool:
@@ -60,9 +60,9 @@ class NoteRemovals:
         return await self._memory.hold(path, remove)
 
     async def delete_if(self, path: str, is_meant: Callable[[str], bool], *, undoes: int = 0) -> bool:
-        """Delete a note if its text is the one that is meant; return whether it was.
+        """Delete a note if `is_meant` accepts its text; return whether it was deleted.
 
-        Folders that it leaves empty are deleted too. Raises NoteMissing, other MemoryFaults, StateFault.
+        Folders left empty are deleted too. Raises NoteMissing, other MemoryFaults, StateFault.
         """
 
         def delete(note: LockedNote) -> bool:
@@ -92,7 +92,7 @@ class NoteRemovals:
         raise _keeps_changing(note)
 
     def rename(self, note: LockedNote, name: str) -> bool:
-        """Rename a note within its folder; return False if the name is taken. Its changes get the new path, too."""
+        """Rename a note within its folder; return False if the name is taken. Its changes get the new path too."""
         self._writer.settle(note, self._state)
         key, new = _new_key(), str(PurePosixPath(note.path).with_name(name))
         self._begin(key, note.path, {"rename": new}, LineDiff(1, "", (), ()), undoes=0)
@@ -149,7 +149,7 @@ def _complete(db: "Connection", key: str, path: str) -> None:
 
 
 def _discard(db: "Connection", key: str) -> None:
-    """Delete a removal that was certainly not made, and that nobody will try again with this key."""
+    """Delete the record of a removal that was certainly not made and will not be retried with this key."""
     note_effects.delete_effect(db, key)
     changes.delete_unmade(db, key)
 

@@ -17,7 +17,7 @@ from bot.state.blocking import BlockingState
 from bot.state.changes import Change, ChangeOrigin
 from bot.state.database import State, StateFault, run_to_completion
 from bot.state.note_effects import Effect
-from bot.undo_plan import find_standing, plan_undo
+from bot.undo_plan import find_undoable, plan_undo
 from memory.errors import EditRefused, MemoryFault, NoteUnwritable, TextTooLong
 from memory.formatting import clean_text, format_block
 from memory.locked_note import LockedNote
@@ -238,7 +238,7 @@ class OnceWriter:
         return CorrectedLines(written, LineCorrection(**known.intent["correct"]) if existing else None)
 
     async def undo(self, number: int, *, key: str, origin: ChangeOrigin) -> Change:
-        """Take back a change of a note, or make it again if it was an undo; return the change that does this.
+        """Undo a change to a note, or redo it if it was an undo; return the change that does this.
 
         A retry with the same key returns the same, whatever `number` is. What is removed is kept in the trash, and a
         note of which nothing is left is deleted if the change had created it. Raises UndoRefused.
@@ -246,7 +246,7 @@ class OnceWriter:
         key = _write_key(key, "undo")
         known = await self._state.read(lambda db: note_effects.find_effect(db, key))
         path = (
-            known.path if known else (await self._state.read(partial(find_standing, number=number)))[-1].path
+            known.path if known else (await self._state.read(partial(find_undoable, number=number)))[-1].path
         )
         await self._write_once(path, {"undo": number}, key, origin, existing=False)
         made = await self._state.read(lambda db: changes.find_by_effect(db, key))
@@ -370,7 +370,7 @@ class OnceWriter:
         at = self._state.at()
         undoes = 0
         if number := int(intent.get("undo", 0)):
-            chain = state.read(partial(find_standing, number=number))
+            chain = state.read(partial(find_undoable, number=number))
             undoes = chain[-1].number
             later = partial(changes.read_later, path=note.path, number=undoes)
             planned = plan_undo(chain, note.text, later=lambda: state.read(later))
@@ -381,7 +381,7 @@ class OnceWriter:
 
         def save(db: "Connection") -> None:
             if number:  # `/forget` may have come between
-                find_standing(db, number)
+                find_undoable(db, number)
             note_effects.save_intent(db, key, note.path, wanted, at=at)
             changes.save_change(db, key, note.path, lines, origin, at=at, undoes=undoes)
 

@@ -1,4 +1,4 @@
-"""Pure: what a person orders to be written, changed or removed, in their own words of this turn."""
+"""Finds what a person orders to be written, changed or removed, in their own words of this turn; pure."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -71,7 +71,7 @@ _OF_CORE = re.compile(r"\bmemory\.md\b", re.IGNORECASE)
 
 
 def find_write_orders(messages: Iterable[UserMessage]) -> tuple[str, ...]:
-    """Return what these messages order to be written down; "" among it stands for "this"."""
+    """Return what these messages order to be written down; an empty one means "this"."""
     return tuple(order for message in messages for order in _find(message, _WRITE, keeps=True))
 
 
@@ -103,7 +103,7 @@ def find_reminder_orders(history: Sequence[Message], messages: Iterable[UserMess
 
 
 def covers(order: str, text: str) -> bool:
-    """Return whether an order may mean a text: it says "this", or they have a meaningful word in common."""
+    """Return whether an order may mean a text: it says "this", or they share a meaningful word."""
     from memory.tokenizer import parse_query, tokenize
 
     words = tokenize(text)

@@ -422,7 +422,8 @@ CHANGE_MADE_BY = {
     "forget": ", with `/forget`",
 }
 CHANGE_SAYS = "The words are from {says}."
-CHANGE_TOUCHES = "It replaced lines from {people}."
+CHANGE_REPLACED_OF = "It replaced lines by {people}."
+CHANGE_REMOVED_OF = "It removed lines by {people}."
 CHANGE_IS_UNDO = "It undid change {number}."
 CHANGE_IS_REDO = "It redid change {number}."
 CHANGE_WAS_UNDONE = "Change {number} undid it. `/undo {number}` redoes it."
@@ -434,6 +435,7 @@ CHANGE_YOUR = "your"
 CHANGE_WHOSE = "{name}'s"
 CHANGE_HERE = "this chat"
 CHANGE_PRIVATE = "a private chat on {channel}"
+CHANGE_ROOM = "a room on {channel}"
 CHANGE_TERMINAL = "the terminal"
 CHANGE_SOMEBODY_ELSE = "somebody else"
 CHANGED_BY = {
@@ -469,17 +471,21 @@ UNDONE_PUT_BACK = "I put back:\n\n{put_back}"
 UNDONE_BOTH = "I removed:\n\n{removed}\n\nand put back:\n\n{put_back}"
 UNDO_HOW_TO_REDO = "`/redo` redoes it."
 REDO_HOW_TO_UNDO = "`/undo {number}` undoes it again."
-UNDO_TOUCHES = "This also affects lines from {people}."
+UNDO_TOUCHES = "This also affects lines by {people}."
 UNDO_BUTTON = "Undo change {number}"
 REDO_BUTTON = "Redo"
 CLI_NO_CHANGE = "there is no change {number}; `commonplace memory changes` lists the latest"
-CLI_REDO_NOTHING = "there is nothing to redo: you haven't undone anything since your last change"
+CLI_REDO_NOTHING = (
+    "there is nothing to redo; this redoes what you undid last at this terminal, unless you have made a change since"
+)
 CLI_UNDO_NOTHING = (
     "you have no change of your own to undo; `commonplace memory changes` lists everybody's, and "
     "`commonplace memory undo N` undoes one of them"
 )
 CLI_UNDO_EARLIER = "{refusal} `commonplace memory undo N` undoes an earlier change"
-REDO_NOTHING = "There is nothing to redo: you haven't undone anything since your last change."
+REDO_NOTHING = (
+    "There is nothing to redo. `/redo` redoes what you undid last, unless you have made a change since."
+)
 UNDO_EDITED_DIFF = "`-` marks what the change wrote, `+` what is there now:"
 UNDO_UNDONE_HINT = "`/undo {by}` redoes it."
 UNDO_EARLIER_HINT = "`/undo N` undoes an earlier change; `/changes` lists them."

@@ -1,4 +1,4 @@
-"""Notes that the assistant writes itself: a person asked to remember something, and the model has not written it."""
+"""Notes that the assistant writes itself when a person asked to remember something and no model wrote it."""
 
 import asyncio
 import hashlib
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 WRITING_TOOLS = frozenset({WRITE, EDIT, KEEP})
 SEARCH_LIMIT = 5
-"""Passages that are looked through for a note that says the same already."""
+"""Passages searched for a note that already says the same."""
 LONG_CHARS = 200
-"""Longer messages are read in a thread, so that they block nobody."""
+"""Longer messages are parsed in a thread, so that they don't block the event loop."""
 MAX_TRIES = 5
 """After so many failed writes for one message, `/retry` does not try again."""
 
@@ -53,7 +53,7 @@ class _AskedMessage:
 
     @property
     def call_ids(self) -> tuple[str, ...]:
-        """Ids for the calls that write it, one for each try: by them a later process knows the calls."""
+        """Ids of the calls that write it, one for each try; a later process recognises the calls by them."""
         return tuple(_call_id(f"{self.key}/{number}") for number in range(MAX_TRIES))
 
 
@@ -85,12 +85,12 @@ class _Calls:
 
 
 class RequestedNotes:
-    """Writes what a person has explicitly asked to remember if a turn ends without a successful write.
+    """Writes what a person explicitly asked to remember, if a turn ends without a successful write.
 
-    The write is stored in the conversation as a call of `memory_write`, before it is made, with its result, so that no
-    later turn or flush repeats it. Its key and call id come from the place of the person's message in the conversation:
-    a turn that goes on after a crash, and `/retry`, find what is done. For an edited message, the note that was written
-    for its earlier wording is corrected.
+    The write is stored in the conversation as a call of `memory_write`, before it is made, and then with its result, so
+    that no later turn or flush repeats it. Its key and call id come from the position of the person's message in the
+    conversation, so a turn that resumes after a crash, and `/retry`, find what was done. If a message is edited, the
+    note written for its earlier wording is corrected.
     """
 
     def __init__(self, memory: Memory, note_writer: OnceWriter, state: State) -> None:
@@ -99,8 +99,8 @@ class RequestedNotes:
         self._state = state
 
     async def settle(self, conversation: Conversation, context: TurnContext) -> None:
-        """Complete writes that a crash has interrupted. Raises StateFault."""
-        for _, message in _find_heard(conversation, context):
+        """Complete writes that a crash interrupted. Raises StateFault."""
+        for _, message in _find_messages(conversation, context):
             if len(own_words(message)) > LONG_CHARS or not is_loaded():
                 await asyncio.to_thread(find_requests, message)  # later calls remember the result
         for asked in _find_asked(conversation, context):
@@ -111,9 +111,9 @@ class RequestedNotes:
                     await run_to_completion(self._run(conversation, asked, call, context))
 
     async def write(self, conversation: Conversation, context: TurnContext, *, model: str) -> tuple[str, ...]:
-        """Write what nobody has written, and return what the person is told: at most one line for each kind.
+        """Write what the turn has not written; return the lines that tell the person, at most one of each kind.
 
-        `model`: the one that answered, as `provider/model`. Raises StateFault.
+        `model`: the model that answered, as `provider/model`. Raises StateFault.
         """
         held: dict[str, None] = {}
         all_asked = _find_asked(conversation, context)
@@ -126,7 +126,7 @@ class RequestedNotes:
                 continue
             call = await self._correct_earlier(asked, context, free[0])
             if call is None:
-                wanted, places = await self._without_held(requests)
+                wanted, places = await self._drop_noted(requests)
                 held |= dict.fromkeys(places)
                 if not wanted:
                     continue
@@ -138,7 +138,7 @@ class RequestedNotes:
 
             await run_to_completion(write())
         return (
-            *_tell(conversation, context),
+            *_describe_writes(conversation, context),
             *([phrases.ALREADY_NOTED.format(place=", ".join(held))] if held else ()),
         )
 
@@ -170,19 +170,19 @@ class RequestedNotes:
         place = {"path": written.path, "line_start": written.line_start, "line_end": written.line_end}
         return ToolResult(call.id, call.name, _dump(place))
 
-    async def _without_held(self, requests: Iterable[str]) -> tuple[list[str], list[str]]:
-        """Return the requests that no note says already, and the places of the others."""
+    async def _drop_noted(self, requests: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Return the requests that no note says yet, and where notes say the others."""
         wanted, places = list[str](), list[str]()
         for request in requests:
-            if place := await self._find_held(request):
+            if place := await self._find_noted(request):
                 places.append(place)
             else:
                 wanted.append(request)
         return wanted, places
 
-    async def _find_held(self, request: str) -> str:
-        """Return where a note says the same; "" if none does, or if the notes cannot be read."""
-        from bot.held_facts import find_place  # loads every language
+    async def _find_noted(self, request: str) -> str:
+        """Return the lines of a note that says the same; "" if none does, or if the notes cannot be read."""
+        from bot.noted_facts import find_lines  # loads every language
 
         try:
             for hit in (await self._memory.search(request, limit=SEARCH_LIMIT)).hits:
@@ -192,7 +192,7 @@ class RequestedNotes:
                 lines = hit.line_end - hit.line_start + 1
                 note = await self._memory.get(hit.path, line=hit.line_start, limit=lines)
                 own = (line if not find_says(line) else "" for line in note.text.split("\n"))
-                if (place := find_place("\n".join(own), request)) is not None:
+                if (place := find_lines("\n".join(own), request)) is not None:
                     first, last = (hit.line_start + index for index in place)
                     return format_note_ref(hit.path, first, last)
         except MemoryFault:
@@ -202,7 +202,7 @@ class RequestedNotes:
     async def _correct_earlier(
         self, asked: _AskedMessage, context: TurnContext, call_id: str
     ) -> ToolCall | None:
-        """Return the call that corrects the note written for an earlier wording; None if there is none."""
+        """Return the call that corrects the note written for an earlier wording; None without such a note."""
         if not context.edit_of or not asked.is_first:
             return None
         chat, edit_of = str(context.chat), context.edit_of
@@ -224,22 +224,22 @@ class RequestedNotes:
         return _make_call(call_id, EDIT, path=made[0].path, old=old, new=new)
 
 
-def _find_heard(conversation: Conversation, context: TurnContext) -> list[tuple[Entry, UserMessage]]:
+def _find_messages(conversation: Conversation, context: TurnContext) -> list[tuple[Entry, UserMessage]]:
     start = conversation.last_seq if context.start_seq is None else context.start_seq
-    heard = _user_entries(conversation, start + 1)
-    if not heard and conversation.last_question_seq:
-        heard = _user_entries(conversation, conversation.last_question_seq)
-    return heard
+    messages = _user_entries(conversation, start + 1)
+    if not messages and conversation.last_question_seq:
+        messages = _user_entries(conversation, conversation.last_question_seq)
+    return messages
 
 
 def _find_asked(conversation: Conversation, context: TurnContext) -> list[_AskedMessage]:
-    """Return the messages of a turn that ask to remember something; under `/retry`, those that are answered again."""
-    heard = _find_heard(conversation, context)
-    found = (
+    """Return the messages of a turn that ask to remember something; under `/retry`, those being answered again."""
+    messages = _find_messages(conversation, context)
+    asked = (
         _AskedMessage(entry, _key(conversation.id or 0, entry.seq), find_requests(message), index == 0)
-        for index, (entry, message) in enumerate(heard)
+        for index, (entry, message) in enumerate(messages)
     )
-    return [each for each in found if each.requests]
+    return [each for each in asked if each.requests]
 
 
 def _user_entries(conversation: Conversation, first: int) -> list[tuple[Entry, UserMessage]]:
@@ -288,8 +288,8 @@ def _current_text(made: Sequence[Change]) -> str:
     return text
 
 
-def _tell(conversation: Conversation, context: TurnContext) -> list[str]:
-    """Return what the person is told about the notes written for them in this turn."""
+def _describe_writes(conversation: Conversation, context: TurnContext) -> list[str]:
+    """Return the lines that tell the person about the notes written for them in this turn."""
     start = conversation.last_seq if context.start_seq is None else context.start_seq
     own = {call_id for asked in _find_asked(conversation, context) for call_id in asked.call_ids}
     calls = _Calls.of(_entries_since(conversation, start))

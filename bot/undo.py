@@ -8,7 +8,7 @@ from bot.state import changes
 from bot.state.changes import Change, ChangeOrigin
 from bot.state.database import State
 from bot.undo_plan import UndoRefused as UndoRefused
-from bot.undo_plan import find_standing
+from bot.undo_plan import find_undoable
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class UndoService:
         Raises UndoRefused for what the record alone shows; only `undo` sees whether its lines were edited.
         """
         await self.settle_open()
-        return (await self._state.read(lambda db: find_standing(db, number)))[-1]
+        return (await self._state.read(lambda db: find_undoable(db, number)))[-1]
 
     async def find_last(self, people: Sequence[str] | None) -> Change | None:
         """Return the change by these people (`channel:id`; None for everybody) that they made or redid last.

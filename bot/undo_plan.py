@@ -45,7 +45,7 @@ class PlannedUndo:
     """Whose words are put back, as far as the chain tells (`ChangeOrigin.says`)."""
 
 
-def find_standing(db: apsw.Connection, number: int) -> tuple[Change, ...]:
+def find_undoable(db: apsw.Connection, number: int) -> tuple[Change, ...]:
     """Return the chain (see `changes.read_chain`) of a change that can be undone. Raises UndoRefused."""
     chain = changes.read_chain(db, number)
     at = next((at for at, each in enumerate(chain) if each.number == number), None)

@@ -1,4 +1,4 @@
-"""Whose words a line of a note is, if not its writer's: such a line ends in a mark, `(says report.pdf)`; pure."""
+"""Marks lines of notes that are not their writer's own words: such a line ends in `(says report.pdf)`; pure."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -40,17 +40,17 @@ def attribute(text: str, says: Sequence[str]) -> str:
 
 
 def attribute_passage(text: str, says: Sequence[str]) -> str:
-    """Return part of a note in which it is marked whose words it is; without any mark, all of it is."""
+    """Return part of a note with its source marked: as it is if it has a mark, else with every line marked."""
     return text if find_says(text) else attribute(text, says)
 
 
 def find_says(text: str) -> tuple[str, ...]:
-    """Return whose words the marks in a text say it is, each name once, in order; () if there is no mark."""
+    """Return the names in the marks of a text, each once, in order; () without marks."""
     return tuple(dict.fromkeys(name for found in _MARK.findall(text) for name in found.split("; ") if name))
 
 
 def says_of(path: str, text: str) -> tuple[str, ...]:
-    """Return whose words a passage of a note is, by its marks; all of a filed document is the document's."""
+    """Return whose words a passage of a note is, by its marks; a saved document is the document's as a whole."""
     document = describe_document(path)
     return (document,) if document else find_says(text)
 
@@ -77,14 +77,14 @@ def shorten(text: str, max_chars: int, *, ending: str = " […]") -> str:
 
 
 def clean_names(says: Iterable[str]) -> tuple[str, ...]:
-    """Return names as a mark can hold them: each once, on one line, without brackets, not too many or too long."""
+    """Return names in the form that a mark can hold: each once, on one line, no brackets, not too many or too long."""
     names = tuple(dict.fromkeys(map(clean_name, says)))
     more = len(names) - MAX_NAMES
     return names if more <= 0 else (*names[:MAX_NAMES], f"{more} more")
 
 
 def clean_name(name: str) -> str:
-    """Return a name on one line, without brackets and what Markdown would take for markup; a long one is cut."""
+    """Return a name on one line, without brackets and Markdown markup; a long one is cut."""
     visible = "".join(letter if letter.isprintable() else " " for letter in name)
     line = " ".join(visible.translate(_REPLACED).split()).replace(" .", ".")
     if len(line) > NAME_CHARS:

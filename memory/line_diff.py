@@ -1,4 +1,4 @@
-"""What a write changes in a note: whole lines and the lines that replace them; pure."""
+"""Compares two versions of a note: whole lines, and the lines that replace them; pure."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class LineDiff:
     new: tuple[str, ...]
     """The lines that replace them; () if lines are only removed."""
     lead: int = 0
-    """How many lines at the beginning of `new` only lead up to what was added: a title, blank lines."""
+    """How many lines at the beginning of `new` only introduce what was added: a title, blank lines."""
 
 
 def split_lines(text: str) -> list[str]:

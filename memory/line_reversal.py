@@ -1,4 +1,4 @@
-"""Take back a change of a note that may have changed since: its lines are found by their content; pure."""
+"""Reverse a change to a note that may have changed since, by finding its lines by content; pure."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ class LinesReplacement:
 
 
 def plan_reversal(text: str, change: LineDiff) -> LinesReplacement | None:
-    """Return what takes a change back; None if the lines that it wrote are no longer there.
+    """Return what reverses a change; None if the lines that it wrote are no longer there.
 
     Of several equal runs of lines, it is the one below the same lines as then, at the same line, or the nearest. Lines
     that somebody has put between added ones stay.

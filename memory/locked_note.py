@@ -248,7 +248,7 @@ class LockedNote:
         return bool(self._cut(cut))
 
     def delete_if(self, is_meant: Callable[[str], bool], *, keep: bool = False) -> bool:
-        """Delete the file if its text is the one that is meant; return whether it was.
+        """Delete the file if `is_meant` accepts its text; return whether it was deleted.
 
         With `keep`, a copy goes to the trash. Folders that it leaves empty are deleted too.
         Raises `NoteMissing`, `NoteUnwritable`.

@@ -1,4 +1,4 @@
-"""Makes all recorded changes of the notes again, from nothing."""
+"""Replays all recorded changes to the notes, from nothing."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

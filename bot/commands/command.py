@@ -64,7 +64,7 @@ class CommandCall:
 
     @property
     def origin(self) -> ChangeOrigin:
-        """What changes of notes are recorded with."""
+        """The origin to record with changes to notes."""
         return ChangeOrigin("command", person=str(self.message.sender), chat=str(self.message.chat))
 
 

@@ -125,7 +125,7 @@ class Conversation:
 
     @property
     def is_retracting(self) -> bool:
-        """Whether the latest answer is to be given again; stored with the next append."""
+        """Whether the latest answer is retracted, to be given again; stored with the next append."""
         return self._retracting
 
     @property
@@ -194,7 +194,7 @@ class Conversation:
     def messages(self, *, with_passages: bool = False) -> tuple[Message, ...]:
         """Return the history for a model: each tool call is directly followed by its one result.
 
-        `with_passages`: what was found in the notes for the running turn goes along with its messages.
+        `with_passages`: include what was found in the notes for the running turn.
         """
         said = _without_answer(self._entries) if self._retracting else self._entries
         if with_passages and (block := format_block(self.passages)):
@@ -220,7 +220,7 @@ class Conversation:
     async def _append_named(
         self, messages: Sequence[Message], reading: TurnReading, also: "Also | None"
     ) -> None:
-        """Append messages; an answer names whose words it repeats, so that a later search knows that."""
+        """Append messages; an answer names whose words it repeats, for later searches."""
 
         def name(at: int, message: Message) -> Message:
             if not (isinstance(message, AssistantMessage) and _has_answer(message)):

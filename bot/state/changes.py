@@ -1,4 +1,4 @@
-"""state.db: every change of a note, with the lines before and after, who made it, and in which turn."""
+"""state.db: every change to a note, with the lines before and after, who made it, and in which turn."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class ChangeOrigin:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of a note; numbers are never used again."""
+    """One change to a note; numbers are never reused."""
 
     number: int
     effect: str
@@ -48,13 +48,13 @@ class Change:
     lines: LineDiff
     origin: ChangeOrigin
     undoes: int
-    """Number of the change that this one undoes; 0 for none. What undoes an undo does the change again."""
+    """Number of the change that this one undoes; 0 for none. Undoing an undo redoes its change."""
     forgotten: bool
     """Whether `/forget` has removed its text."""
 
 
 def m025_changes(db: apsw.Connection) -> None:
-    """Changes of notes, stored with the intent to write (`done` = 0) and completed with its result."""
+    """Changes to notes, stored with the intent to write (`done` = 0) and completed with its result."""
     db.execute(
         """
         CREATE TABLE changes (
@@ -163,13 +163,13 @@ def find_last(db: apsw.Connection, people: Sequence[str] | None) -> Change | Non
                 continue
         is_empty = not (found.lines.old or found.lines.new or found.forgotten)
         is_forgotten = found.forgotten and found.origin.made_by != "forget"
-        if not is_empty and not is_forgotten and _is_standing(db, found.number):
+        if not is_empty and not is_forgotten and is_standing(db, found.number):
             return found
     return None
 
 
 def find_last_undone(db: apsw.Connection, people: Sequence[str] | None) -> Change | None:
-    """Return the latest undo by these people (None: by anybody) that still stands, unless they changed more since."""
+    """Return the latest undo by these people (None: by anybody) that stands, unless they have made a change since."""
     which, values = _made_by(people)
     rest = f"FROM changes WHERE done AND {which} AND made_by != 'flush' ORDER BY number DESC"
     for each in select(db, Change, rest, *values):
@@ -184,8 +184,8 @@ _UNDONE_BY = "undoes AND undoes = ? AND done"  # `undoes AND` lets SQLite use th
 _IS_UNDONE = f"SELECT EXISTS (SELECT 1 FROM changes WHERE {_UNDONE_BY})"  # noqa: S608
 
 
-def _is_standing(db: apsw.Connection, number: int) -> bool:
-    """Return whether the lines of a change are in its note: it is not undone, or done again since."""
+def is_standing(db: apsw.Connection, number: int) -> bool:
+    """Return whether the lines of a change are in its note: it was not undone, or has been redone since."""
     later = 0
     while number := db.execute(f"SELECT number FROM changes WHERE {_UNDONE_BY}", (number,)).get or 0:  # noqa: S608
         later += 1
@@ -193,7 +193,7 @@ def _is_standing(db: apsw.Connection, number: int) -> bool:
 
 
 def _is_undo(db: apsw.Connection, change: Change) -> bool:
-    """Return whether a change takes another one back, and does not do it again."""
+    """Return whether a change undoes another one, rather than redoing it."""
     depth, number = 0, change.undoes
     while number:
         depth, number = (
@@ -210,7 +210,7 @@ def _made_by(people: Sequence[str] | None) -> tuple[str, Sequence[str]]:
 
 
 def read_later(db: apsw.Connection, path: str, number: int) -> tuple[Change, ...]:
-    """Return the changes of a note after the one with this number, the earliest first."""
+    """Return the changes to a note after the one with this number, the earliest first."""
     rest = "FROM changes WHERE path = ? AND number > ? AND done ORDER BY number"
     return tuple(select(db, Change, rest, path, number))
 

@@ -1,4 +1,4 @@
-"""state.db: which changes of the notes brought a line, and what people said before them."""
+"""state.db: which changes wrote a line of a note, and what people said before them."""
 
 import json
 from typing import Any, NamedTuple
@@ -11,12 +11,12 @@ from bot.state.conversations import TimedRow
 from bot.state.rows import select
 
 MAX_CANDIDATES = 200
-"""The most changes that are looked at for one line."""
+"""Maximum changes examined for one line."""
 MAX_MESSAGES_IN_A_ROW = 32
 
 
 class LineCount(NamedTuple):
-    """Where a change replaced how many lines by how many."""
+    """Where a change replaced lines, how many, and by how many."""
 
     number: int
     line: int
@@ -33,8 +33,10 @@ class ImportedFrom(NamedTuple):
     """The file's path in what was imported."""
 
 
-def find_bringing(db: apsw.Connection, ending: str, *, path: str, before: int = 0) -> tuple[Change, ...]:
-    """Return the latest changes of a note that wrote lines which end like this. `before`: only lower numbers."""
+def find_adding_changes(
+    db: apsw.Connection, ending: str, *, path: str, before: int = 0
+) -> tuple[Change, ...]:
+    """Return the latest changes to a note that wrote lines with this ending. `before`: only lower numbers."""
     rest = (
         "FROM changes WHERE path = ? AND instr(new, ?) AND (number < ? OR NOT ?) AND done "
         "ORDER BY number DESC LIMIT ?"
@@ -43,8 +45,8 @@ def find_bringing(db: apsw.Connection, ending: str, *, path: str, before: int = 
     return tuple(select(db, Change, rest, *values))
 
 
-def find_bringing_anywhere(db: apsw.Connection, ending: str) -> tuple[Change, ...]:
-    """Return the latest changes of all notes that wrote lines which end like this."""
+def find_adding_changes_anywhere(db: apsw.Connection, ending: str) -> tuple[Change, ...]:
+    """Return the latest changes to any note that wrote lines with this ending."""
     rest = "FROM changes WHERE instr(new, ?) AND done ORDER BY number DESC LIMIT ?"
     return tuple(select(db, Change, rest, _as_stored(ending), MAX_CANDIDATES))
 
@@ -54,7 +56,7 @@ def _as_stored(ending: str) -> str:
 
 
 def read_line_counts(db: apsw.Connection, path: str) -> tuple[LineCount, ...]:
-    """Return where each change of a note replaced how many lines, the latest first."""
+    """Return where each change to a note replaced lines and how many, the latest first."""
     rows = db.execute(
         "SELECT number, line, json_array_length(old), json_array_length(new) FROM changes "
         "WHERE path = ? AND done ORDER BY number DESC",
@@ -64,7 +66,7 @@ def read_line_counts(db: apsw.Connection, path: str) -> tuple[LineCount, ...]:
 
 
 def find_import(db: apsw.Connection, path: str, *, at: str) -> ImportedFrom | None:
-    """Return the latest import that had written to a note by then (ISO 8601 in UTC)."""
+    """Return the latest import that had written to a note by `at` (ISO 8601 in UTC)."""
     row = db.execute(
         "SELECT run, imported_notes.source FROM imported_notes JOIN imports USING (run) "
         "WHERE path = ? AND started_at <= ? ORDER BY run DESC LIMIT 1",

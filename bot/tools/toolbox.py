@@ -64,7 +64,7 @@ class ToolUse:
 
     @property
     def origin(self) -> ChangeOrigin:
-        """What changes of notes are recorded with."""
+        """The origin to record with changes to notes."""
         return ChangeOrigin(
             "tool",
             person=str(self.person),

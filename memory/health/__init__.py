@@ -1,1 +1,1 @@
-"""What in the notes a person may want to mend, found without any model; it changes nothing."""
+"""Finds what a person may want to fix in the notes, without any model; changes nothing."""

@@ -1,8 +1,7 @@
 """Find what notes say twice, in the same words or nearly the same; pure, and linear in the length of the notes.
 
-What is written about a day is an event of that day, and equal events on two days are two events. What lasts, and
-what stands in notes without a day, is the same fact wherever it stands, unless other headings say that it is about
-something else.
+A line about a day is an event of that day, and equal events on two days are two events. A lasting fact, or a line in a
+note without a day, is the same wherever it stands, unless different headings show that it is about something else.
 """
 
 import re
@@ -29,15 +28,15 @@ MIN_WORDS = 3
 MIN_CONTENT_WORDS = 2
 
 MIN_LETTERS = 6
-"""The same in scripts without spaces."""
+"""Minimum letters in scripts without spaces."""
 
 LONG_WORDS = 12
-"""A passage of so many words is about one thing, whatever the headings say, if only two notes have it."""
+"""A passage with this many words is about one thing, whatever the headings say, if only two notes have it."""
 
 LONG_LETTERS = 36
 
 MIN_BLOCK = 4
-"""Minimum consecutive passages that are a copy even if each of them may be said twice."""
+"""Minimum consecutive passages that make a copy even if each of them may be said twice."""
 
 MIN_BLOCK_WORDS = 40
 """Minimum words of such a copy: two days may have the same routine."""
@@ -60,7 +59,7 @@ _POSSESSIVE = re.compile(r"['’]s?\b")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _BREAK = re.compile(r"[,;(–—.:!](?=\s)|\s-(?=\s)|[，、；。（：]")
 _CALLED = "named called that the der die das el la le les los las il lo gli den det on user's"
-"""Words beside articles and "is" without which a passage says the same."""
+"""Words, besides articles and "is", that make no difference to what a passage says."""
 
 Key = int
 """A hash of the words of a passage."""
@@ -80,7 +79,7 @@ def compute_beginnings(text: str) -> Iterator[Key]:
 
 
 def split_words(text: str) -> tuple[str, ...]:
-    """Return the words of a text without those that change nothing."""
+    """Return the words of a text without those that make no difference."""
     plain = text.lower() if text.isascii() else normalize("NFKC", text).casefold()
     if "'" in plain or "’" in plain:
         plain = _POSSESSIVE.sub("", plain)
@@ -162,7 +161,7 @@ def _rank(passage: ComparedPassage) -> tuple[bool, bool, bool, str, str, int]:
 def _cluster(
     numbers: Sequence[int], passages: Mapping[int, ComparedPassage], *, is_alone: bool
 ) -> Iterator[tuple[int, list[tuple[int, bool]]]]:
-    """Yield each passage that is kept, with its copies, and whether these surely are."""
+    """Yield each passage that is kept, with its copies and whether each is surely one."""
     clusters: list[tuple[int, list[tuple[int, bool]]]] = []
     for number in numbers:
         for kept, others in clusters:
@@ -215,7 +214,7 @@ def _names_subject(passage: ComparedPassage) -> bool:
 def _join_runs(
     pairs: list[tuple[int, int, bool]], passages: Mapping[int, ComparedPassage]
 ) -> Iterator[list[tuple[int, int, bool]]]:
-    """Yield the pairs, those whose passages follow each other in both notes together."""
+    """Yield the pairs, grouping those whose passages follow each other in both notes."""
 
     def line(pair: tuple[int, int, bool]) -> tuple[str, str, int]:
         first, second, _ = pair
@@ -254,7 +253,7 @@ def _make_block(run: Sequence[tuple[int, int, bool]], passages: Mapping[int, Com
 
 
 def _join_lines(passages: Sequence[ComparedPassage]) -> Iterator[Place]:
-    """Yield the places of passages, as one where no other line, such as a heading, is between them."""
+    """Yield the places of passages, joined where no other line, such as a heading, is between them."""
     first = last = passages[0]
     for passage in passages[1:]:
         if passage.line_start != last.line_end + 1:
@@ -278,7 +277,7 @@ def _make_finding(kept: ComparedPassage, copies: Sequence[ComparedPassage], *, i
 
 
 def says_enough(text: str, words: Sequence[str]) -> bool:
-    """Return whether a text with these words says so much that it is about one thing."""
+    """Return whether a text with these words says enough to be about one thing."""
     letters = len(_UNSPACED.findall(text)) if not text.isascii() else 0
     if letters * 2 > sum(map(len, words)):
         return letters >= MIN_LETTERS

@@ -1,4 +1,4 @@
-"""Examine all notes: one pass over the files collects hashes, a second one reads what they have in common."""
+"""Examine all notes: a first pass over the files collects hashes, a second one reads passages with equal hashes."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ from memory.health.duplicates import (
     says_enough,
     split_words,
 )
-from memory.health.links import FileNames, NoteLink, find_links, mend_links
+from memory.health.links import FileNames, NoteLink, find_links, fix_links
 from memory.health.note_passages import ComparedPassage, read_passages
 from memory.health.report import MAX_FINDINGS, Finding, FindingKind, HealthReport, Place, shorten
 from memory.health.superseded import MAX_VERSIONS, compute_fact_keys, find_superseded, says_end
@@ -274,13 +274,13 @@ def _line_of(place: Place) -> tuple[str, int]:
 
 
 def _each_line_once(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the findings but those about a line that an earlier one mends: two commands would undo each other."""
-    mended: set[tuple[str, int]] = set()
+    """Yield the findings, but none about a line that an earlier one fixes: the two commands would conflict."""
+    fixed: set[tuple[str, int]] = set()
     for each in findings:
         lines = [(one.path, line) for one in each.places for line in _some_lines(one)]
-        if mended.isdisjoint(lines):
+        if fixed.isdisjoint(lines):
             yield each
-        mended.update(lines)
+        fixed.update(lines)
 
 
 def _some_lines(place: Place) -> Iterable[int]:
@@ -358,7 +358,7 @@ def _find_broken(first: _FirstPass) -> Iterator[Finding]:
         except MemoryFault:
             continue
         moved = [first.files.find_moved(link) for link in links]
-        text = mend_links(line, links, path=path, moved=moved).strip()
+        text = fix_links(line, links, path=path, moved=moved).strip()
         yield Finding(
             "broken_link",
             (replace(place, text=shorten(strip_markers(line))),),

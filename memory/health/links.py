@@ -110,14 +110,14 @@ class FileNames:
         return found[0] if len(found) == 1 else None
 
 
-def mend_links(line: str, links: Sequence[NoteLink], *, path: str, moved: Sequence[str | None]) -> str:
-    """Return the line with its links led to where the files are now, or else with their text alone."""
+def fix_links(line: str, links: Sequence[NoteLink], *, path: str, moved: Sequence[str | None]) -> str:
+    """Return the line with its links pointing to where the files are now, or else reduced to their text."""
     for link, target in sorted(zip(links, moved, strict=True), key=lambda each: -each[0].start):
-        line = _mend_link(line, link, path=path, moved=target)
+        line = _fix_link(line, link, path=path, moved=target)
     return line
 
 
-def _mend_link(line: str, link: NoteLink, *, path: str, moved: str | None) -> str:
+def _fix_link(line: str, link: NoteLink, *, path: str, moved: str | None) -> str:
     if moved is None:
         return f"{line[: link.start]}{link.label}{line[link.end :]}"
     folder = posixpath.dirname(path)

@@ -1,4 +1,4 @@
-"""What an examination of the notes found; pure."""
+"""The findings of an examination of the notes; pure."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -31,11 +31,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that a person may want to mend."""
+    """Something that a person may want to fix."""
 
     kind: FindingKind
     places: tuple[Place, ...]
-    """What to mend, the last lines of a note first."""
+    """What to fix, the last lines of a note first."""
     about: Place | None = None
     """The lines that say the same, or the newer ones."""
     more: int = 0
@@ -62,7 +62,7 @@ class HealthReport:
 
     @property
     def is_healthy(self) -> bool:
-        """Return whether nothing needs mending in all of the notes."""
+        """Return whether all notes were read and nothing needs fixing."""
         return not (self.findings or self.unread)
 
 

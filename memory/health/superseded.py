@@ -1,4 +1,4 @@
-"""Find statements that a later one has made untrue, by the recogniser that marks search results; pure."""
+"""Find statements that a later one has made untrue, with the recogniser that marks search results; pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -8,16 +8,16 @@ from collections.abc import Set
 from memory.tokenizer import tokenize
 
 MAX_OTHERS = 20
-"""A word that so many notes have, or fewer, finds each of them."""
+"""A word that at most this many notes have finds each of them."""
 
 MAX_ASKED_WORDS = 8
-"""The rarest words of a note, with which it is searched for."""
+"""How many of a note's rarest words are used to search for it."""
 
 MAX_BROKEN_SHARE = 0.1
 """Share of control and replacement characters from which a file is not text."""
 
 MAX_CHARS = 200_000
-"""Characters of a note that are searched for a word."""
+"""Characters of a note in which a word is looked for."""
 
 SAMPLE_CHARS = 4_000
 """Characters by which a file is judged to be text."""

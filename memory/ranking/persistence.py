@@ -1,4 +1,4 @@
-"""Whether what is said holds until something else is said: "lives in Bonn" and "Phone: 123", not "went to Bonn"."""
+"""Recognises statements that hold until something else is said: "lives in Bonn", "Phone: 123", not "went to Bonn"."""
 
 from collections.abc import Mapping, Sequence, Set
 from functools import cache, lru_cache
@@ -23,7 +23,7 @@ MAX_OWN_WORDS = 4
 """Maximum words before a number where no "is" is needed: "мой номер телефона 123"."""
 
 MAX_FUNCTION_LETTERS = 2
-"""A word of so few letters says nothing of its own; few languages have a list of stop words."""
+"""A word with so few letters means nothing by itself; few languages have a list of stop words."""
 
 MIN_LONG_SLOT = 5
 """A longer slot may be part of a word: "Telefonnummer", "Lieblingscafé"."""

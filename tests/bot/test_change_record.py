@@ -1,4 +1,4 @@
-"""Every change of the notes is recorded with them, whatever happens in between."""
+"""Every change to the notes is recorded with them, whatever happens in between."""
 
 import random
 from contextlib import suppress

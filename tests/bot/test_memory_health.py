@@ -1,4 +1,4 @@
-"""What there is to mend in the notes, as people and programs are told, and whether the commands mend it."""
+"""What to fix in the notes, as people and programs are told, and whether the commands fix it."""
 
 import json
 from collections.abc import AsyncIterator
@@ -35,11 +35,11 @@ async def house(tmp_path: Path) -> AsyncIterator[Harness]:
         yield house
 
 
-async def test_a_fresh_memory_has_nothing_to_mend(house: Harness) -> None:
+async def test_a_fresh_memory_has_nothing_to_fix(house: Harness) -> None:
     assert await house.say("/memory health") == "I looked through 0 notes and found nothing to fix."
 
 
-async def test_every_command_mends_what_it_stands_under(house: Harness, tmp_path: Path) -> None:
+async def test_every_command_fixes_what_it_stands_under(house: Harness, tmp_path: Path) -> None:
     put(tmp_path)
     report = await examine_memory(house.memory)
     kinds = [each.kind for each in report.findings]

@@ -15,11 +15,11 @@ import pytest
 
 from bot import phrases
 from bot.conversations.conversation import Conversation
-from bot.held_facts import find_place
 from bot.inbox import mark_begun
 from bot.messages import ChatId, IncomingMessage, Quoted
 from bot.models.errors import Overloaded
 from bot.models.protocol import AssistantMessage, Message, ToolResult, UserMessage
+from bot.noted_facts import find_lines
 from bot.state import changes
 from bot.state.changes import Change
 from tests.fakes.harness import Harness, open_harness
@@ -212,7 +212,7 @@ async def test_a_fact_that_was_true_before_is_written_again(house: Harness, tmp_
     ],
 )
 def test_a_line_says_a_fact_in_the_same_words(note: str, fact: str, place: tuple[int, int] | None) -> None:
-    assert find_place(note, fact) == place
+    assert find_lines(note, fact) == place
 
 
 async def test_several_requests_of_one_message_are_one_note(house: Harness, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Recorded changes are taken back, and made again."""
+"""Recorded changes are undone, and redone."""
 
 import asyncio
 import random

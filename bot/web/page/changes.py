@@ -67,7 +67,7 @@ async def changes_view(services: "Services") -> ChangesView:
             describe_effect(each),
             each.root,
             each.can_undo and not each.next_undo,
-            each.standing == "undo",
+            each.state == "undo",
         )
         for each in found.shown
     )

@@ -116,7 +116,7 @@ def test_what_was_edited_since_stays_and_the_difference_is_printed(commonplace: 
     [
         (["undo"], "commonplace: you have no change of your own to undo; "),
         (["undo", "9"], "commonplace: "),
-        (["redo"], "commonplace: there is nothing to redo: "),
+        (["redo"], "commonplace: there is nothing to redo; "),
     ],
 )
 @pytest.mark.parametrize("begun", [False, True])

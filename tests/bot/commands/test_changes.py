@@ -176,10 +176,12 @@ async def test_one_change_is_shown_in_full(house: Harness) -> None:
 async def test_whose_lines_a_change_replaced_is_said(house: Harness) -> None:
     await ask(house, "/remember Tea at four", BEN)
     await house.say(f"/correct {DAY}:3 Tea at five")
-    assert "It replaced lines from telegram:2." in await house.say("/changes #2")
+    assert "It replaced lines by telegram:2." in await house.say("/changes #2")
     assert "It replaced" not in await house.say("/changes #1")
     told = await house.say("/undo")
-    assert "This also affects lines from telegram:2." in told
+    assert "This also affects lines by telegram:2." in told
+    await house.say("/undo 1")
+    assert "It removed lines by telegram:2." in await house.say("/changes #4")
 
 
 OTHER = "telegram:4"

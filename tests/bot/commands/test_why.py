@@ -121,7 +121,7 @@ async def test_what_was_said_in_a_room_is_quoted_there(house: Harness) -> None:
     assert "telegram:2's message in this chat, today at 12:00:\n\n> The key is under the mat now" in told
     await say_in_room(house, "/memory off", sender="telegram:1")
     told = await ask(house, f"/why {DAY}:3", OWNER)
-    assert "message in Telegram, today at 12:00." in told
+    assert "message in a room on Telegram, today at 12:00." in told
     assert "now" not in told
 
 
@@ -205,6 +205,12 @@ async def test_what_was_put_back_has_its_first_origin(house: Harness) -> None:
     told = await ask(house, f"/why {DAY}:3", OWNER)
     assert "> Remember: the key" in told
     assert "Change 3 put it back after it had been removed. `/changes #1` shows" in told
+
+
+async def test_an_equal_line_that_came_and_went_has_put_nothing_back(house: Harness) -> None:
+    for command in ("/remember bread", "/remember bread", "/undo", "/redo", "/undo"):
+        await ask(house, command, OWNER)
+    assert "put it back" not in await ask(house, f"/why {DAY}:3", OWNER)
 
 
 async def test_of_what_was_put_back_from_before_the_record_only_that_is_told(

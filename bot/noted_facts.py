@@ -1,4 +1,4 @@
-"""Pure: find the lines of a note that say the same as a fact, word for word."""
+"""Finds the lines of a note that say the same as a fact, word for word; pure."""
 
 import re
 
@@ -7,11 +7,11 @@ from bot.models.notebook.quoting import quote_line
 from memory.normalization import normalize
 
 _STOPS = r"[.,;:!?…\"“”«»()\[\]—–-]|[。，、；：！？।॥؟،؛「」『』（）]"
-"""Between these, the words of a line are a statement of their own."""
+"""The words between two of these are a statement of their own."""
 
 
-def find_place(text: str, fact: str) -> tuple[int, int] | None:
-    """Return the first and last line (0-based) of a text that say a fact; None if no line does.
+def find_lines(text: str, fact: str) -> tuple[int, int] | None:
+    """Return the first and last line (0-based) of a text that state a fact; None if none does.
 
     Only case, punctuation around it, and list markers may differ: "I like tea" is not said by "I like tea no more".
     The lines of a fact of several lines may stand anywhere in the text.
