@@ -35,6 +35,7 @@ BENCHMARKS = (
     Benchmark("full_text", "5 minutes"),
     Benchmark("folder_search", "1 minute"),
     Benchmark("folder_search", "2 minutes", ("--vectors",)),
+    Benchmark("claims", "1 second", ("tests/bot/ordinary_replies.txt",)),
     Benchmark("recall", "half a minute"),
     Benchmark("recall", "10 minutes", ("--data={EVAL_FOLDER}/locomo-dev", "--embedding={MODEL_FILE}")),
     Benchmark("postgres", "8 minutes"),

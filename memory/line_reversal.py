@@ -67,6 +67,8 @@ def describe_edits(text: str, change: LineDiff) -> str:
 
 def _plan_return(text: str, total: int, change: LineDiff) -> LinesReplacement:
     line = find_anchor(text, LineAnchor(change.line, change.above))
+    if line is None and make_anchor(split_lines(text), total + 1).above == change.above:
+        line = total + 1
     if line is not None or not total:
         return LinesReplacement(line or 1, (), change.old)
     lead = format_lead_in(text if text.endswith("\n") else f"{text}\n", "\n".join(change.old), title="")

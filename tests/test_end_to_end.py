@@ -543,4 +543,6 @@ def test_damaged_conversations_are_one_line_and_stay_as_they_are(
     assert "state.db" in here.error_of("chat", "-m", "hello")
     assert "state.db" in commonplace.error_of("run")
     assert (private / "state.db").read_bytes() == b"no database at all" * 1000
-    here.output_of("memory", "write", "the memory works all the same")
+    assert "It is not in the list of changes" in here.output_of(
+        "memory", "write", "the memory works all the same"
+    )

@@ -357,9 +357,12 @@ class Service:
             "memory.search": {"query": "bicycle"},
             "memory.get": {"path": "MEMORY.md"},
             "memory.write": {"content": "The bicycle is red.", "target": "core"},
+            "memory.undo": {"number": 1},
         }
         assert given.keys() <= names
-        for name in sorted(names):
+        for name in sorted(
+            names, key=lambda name: (name == "memory.undo", name)
+        ):  # there is a change to undo by then
             assert "result" in await call(name, **given.get(name, {})), name
             assert "error" in await call(name, nonsense=1), name
         await call("no.such.method")

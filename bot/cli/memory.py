@@ -356,18 +356,22 @@ async def _write(memory: Memory, options: argparse.Namespace, settings: Settings
 
     text = sys.stdin.read() if options.text == ["-"] else " ".join(options.text)
     origin = ChangeOrigin("cli", person=str(OWNER_AT_TERMINAL))
-    try:
-        with block_restore(settings):
+    notice = ""
+    with block_restore(settings):
+        try:
             async with State(settings.private_folder / "state.db", now=settings.now) as state:
                 written = await OnceWriter(memory, state).write(
                     text, key=f"cli/{uuid4().hex}", target=options.target, origin=origin
                 )
-    except StateFault as fault:
-        raise CommandFailed(str(fault)) from fault
+        except StateFault as fault:  # state.db can't be opened, and a text is worth more than its record
+            written = await memory.write(text, target=options.target)
+            notice = f"It is not in the list of changes, and can't be undone: {fault}"
     if options.json:
-        _print_json(encode_write(written))
-    else:
-        _print(f"Noted in {format_note_ref(written.path, written.line_start, written.line_end)}.")
+        _print_json(encode_write(written) | ({"notice": notice} if notice else {}))
+        return
+    _print(f"Noted in {format_note_ref(written.path, written.line_start, written.line_end)}.")
+    if notice:
+        _print(notice)
 
 
 async def _index(memory: Memory, options: argparse.Namespace, embedding: Embedding) -> None:

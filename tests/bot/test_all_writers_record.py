@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 BOT = Path(__file__).parents[2] / "bot"
-RECORDING = {"note_writes.py", "note_removals.py"}
+RECORDING = {"note_intents.py", "note_writes.py", "note_removals.py"}
 """They record what they change."""
 READING = {"text", "is_empty", "is_missing", "correction", "path"}
 """What a `LockedNote` offers that changes nothing."""
@@ -57,7 +57,8 @@ def find_unrecorded(path: Path) -> Iterator[str]:
 
 def test_notes_are_changed_only_by_what_records_it() -> None:
     files = [path for path in BOT.rglob("*.py") if path.name not in RECORDING]
-    assert [found for path in files for found in find_unrecorded(path)] == []
+    # The command line writes even if state.db can't be opened, and says that it is not recorded.
+    assert [found for path in files for found in find_unrecorded(path)] == ["memory.py calls memory.write"]
 
 
 def test_the_walk_sees_each_kind_of_change(tmp_path: Path) -> None:

@@ -585,6 +585,7 @@ import asyncio, sys
 from datetime import UTC, datetime
 from pathlib import Path
 from bot.note_writes import OnceWriter
+from bot.state.changes import ChangeOrigin
 from bot.state.database import State
 from memory.memory import Memory
 from memory.settings import MemorySettings
@@ -594,13 +595,14 @@ async def main(base, first):
         State(base / ".commonplace" / "state.db") as state,
         Memory(MemorySettings(), workspace=base, now=lambda: datetime(2026, 11, 21, tzinfo=UTC)) as memory,
     ):
-        journal = OnceWriter(memory, state)
+        journal, origin = OnceWriter(memory, state), ChangeOrigin("tool")
         for number in range(first, 100_000):
             text = f"line {number:05} " + "word " * (number % 20 // 19 * 2000) + "end."
-            written, = set(await asyncio.gather(*(journal.write(text, key=f"k{number}") for _ in range(2))))
+            twice = (journal.write(text, key=f"k{number}", origin=origin) for _ in range(2))
+            written, = set(await asyncio.gather(*twice))
             if number % 5 == 4:
                 old = f"line {number - 2:05} "
-                await journal.edit(written.path, old, old + "edited ", key=f"e{number}")
+                await journal.edit(written.path, old, old + "edited ", key=f"e{number}", origin=origin)
             print(number, flush=True)
 
 asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2])))
