@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import count
@@ -375,8 +375,8 @@ class OnceWriter:
         if number := int(intent.get("undo", 0)):
             chain = state.read(partial(find_standing, number=number))
             undoes = chain[-1].number
-            later = partial(changes.read_later, path=note.path, number=undoes)
-            planned = plan_undo(chain, note.text, later=lambda: state.read(later))
+            read_since = partial(_read_since, state, note.path)
+            planned = plan_undo(chain, note.text, read_since=read_since)
             wanted, lines = _plan_reversal(note, number, planned)
             origin = replace(origin, says=origin.says or planned.says)
         else:
@@ -513,6 +513,10 @@ def _recover(note: LockedNote, intent: Mapping[str, Any]) -> WriteResult | None:
             is_done = note.finish_rename(PurePosixPath(name).name)
             return WriteResult(str(name), 1, 0, 0) if is_done else None
     raise _outcome_unknown(intent)
+
+
+def _read_since(state: BlockingState, path: str, number: int) -> Sequence[Change]:
+    return state.read(partial(changes.read_later, path=path, number=number))
 
 
 def _delete(note: LockedNote, wanted: LinesReplacement) -> WriteResult:
