@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import count
@@ -372,8 +372,8 @@ class OnceWriter:
         if number := int(intent.get("undo", 0)):
             chain = state.read(partial(find_undoable, number=number))
             undoes = chain[-1].number
-            later = partial(changes.read_later, path=note.path, number=undoes)
-            planned = plan_undo(chain, note.text, later=lambda: state.read(later))
+            read_since = partial(_read_since, state, note.path)
+            planned = plan_undo(chain, note.text, read_since=read_since)
             wanted, lines = plan_reversal(note, number, planned)
             origin = replace(origin, says=origin.says or planned.says)
         else:
@@ -434,6 +434,10 @@ def mark_done(db: "Connection", key: str, written: WriteResult) -> None:
         changes.rename_note(db, effect.path, written.path)
     note_effects.mark_done(db, key, asdict(written))
     changes.mark_done(db, key)
+
+
+def _read_since(state: BlockingState, path: str, number: int) -> Sequence[Change]:
+    return state.read(partial(changes.read_later, path=path, number=number))
 
 
 def _cannot_record(path: str, fault: StateFault) -> NoteUnwritable:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import apsw
@@ -11,8 +12,8 @@ from bot.state import changes
 from bot.state.changes import Change
 from bot.visible_names import escape_path
 from memory.errors import EditRefused
-from memory.line_diff import LineDiff, split_lines
-from memory.line_reversal import LinesReplacement, describe_edits, plan_reversal
+from memory.line_diff import split_lines
+from memory.line_reversal import LinesReplacement, describe_edits, plan_reversal, stands_in_place
 from memory.write_recovery import find_block
 
 Refusal = Literal[
@@ -70,14 +71,17 @@ def find_undoable(db: apsw.Connection, number: int) -> tuple[Change, ...]:
     return chain
 
 
-def plan_undo(chain: Sequence[Change], text: str, *, later: Callable[[], Sequence[Change]]) -> PlannedUndo:
+def plan_undo(
+    chain: Sequence[Change], text: str, *, read_since: Callable[[int], Sequence[Change]]
+) -> PlannedUndo:
     """Return what undoes the last change of a chain in its note, whose text is `text` now.
 
-    `later` returns the later changes to the note, for the explanation of a refusal. Raises UndoRefused.
+    `read_since` returns the changes to the note after a number. Raises UndoRefused.
     """
     last = chain[-1]
+    later = partial(read_since, last.number)
     found = plan_reversal(text, last.lines)
-    if found is None or _is_written_again(text, last.lines, later):
+    if found is None or _is_written_by_others(text, chain, read_since):
         raise _explain(last, text, later)
     if not last.lines.new and (by := _find_restoring(later(), last, text)):
         raise UndoRefused(
@@ -91,21 +95,33 @@ def plan_undo(chain: Sequence[Change], text: str, *, later: Callable[[], Sequenc
     return PlannedUndo(found, may_delete=takes_back, says=before.origin.says if before else ())
 
 
-def _is_written_again(text: str, change: LineDiff, later: Callable[[], Sequence[Change]]) -> bool:
-    """Return whether later changes wrote all such lines that are there now: those of the change are gone, then."""
+def _is_written_by_others(
+    text: str, chain: Sequence[Change], read_since: Callable[[int], Sequence[Change]]
+) -> bool:
+    """Return whether other changes wrote all such lines that are there now: those of the change are gone, then.
+
+    Earlier changes count only if the lines are not where they were: of equal ones, these may be the others'.
+    """
+    change, known = chain[-1].lines, {each.number for each in chain}
     run = change.new[change.lead :]
     if not _filled(run):
         return False
     whole = "\n".join(run)
-    standing = [each.lines for each in _without_undone(later())]
-    if here := len(find_block(text, whole)):
-        return here <= sum(
-            max(_count_runs(each.new, whole) - _count_runs(each.old, whole), 0) for each in standing
-        )
+    here, in_place = len(find_block(text, whole)), stands_in_place(text, change)
+    others = read_since(0 if here and not in_place else chain[-1].number)
+    standing = [*_without_undone([each for each in others if each.number not in known])]
+    if here:
+        theirs = 0
+        for each in standing:
+            added = _count_runs(each.lines.new, whole) - _count_runs(each.lines.old, whole)
+            # What was removed later may be what this change wrote, unless that still seems to be there.
+            is_theirs = in_place or each.number < chain[0].number
+            theirs = max(theirs + added, 0) if is_theirs else theirs + max(added, 0)
+        return here <= theirs
     # Others have been inserted between these lines, so they are looked for one by one.
     left = Counter(split_lines(text))
     for each in standing:
-        left -= Counter(each.new) - Counter(each.old)
+        left -= Counter(each.lines.new) - Counter(each.lines.old)
     return not Counter(filter(str.strip, run)) <= left
 
 

@@ -53,6 +53,13 @@ def plan_reversal(text: str, change: LineDiff) -> LinesReplacement | None:
     return LinesReplacement(line - above, tuple(lines[line - 1 - above : line - 1 + len(run)]), change.old)
 
 
+def stands_in_place(text: str, change: LineDiff) -> bool:
+    """Return whether the lines that a change wrote are still below the same lines as then."""
+    lines = split_lines(text)
+    lead = change.lead if change.lead < len(change.new) else 0
+    return any(_is_in_place(lines, line, change, lead) for line in _find_runs(lines, change.new[lead:]))
+
+
 def describe_edits(text: str, change: LineDiff) -> str:
     """Return a short diff from the lines that a change wrote to what is there now, as far as that can be told."""
     import difflib  # takes 3 ms, needless unless an undo is refused
@@ -82,10 +89,12 @@ def _find_run(lines: Sequence[str], run: Sequence[str], change: LineDiff, lead: 
     found = list(_find_runs(lines, run))
     if not found:
         return None
-    in_place = [
-        line for line in found if line > lead and make_anchor(lines, line - lead).above == change.above
-    ]
+    in_place = [line for line in found if _is_in_place(lines, line, change, lead)]
     return min(in_place or found, key=lambda line: abs(line - expected))
+
+
+def _is_in_place(lines: Sequence[str], line: int, change: LineDiff, lead: int) -> bool:
+    return line > lead and make_anchor(lines, line - lead).above == change.above
 
 
 def _plan_around_insertions(

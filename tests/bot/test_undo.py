@@ -450,6 +450,35 @@ async def test_equal_lines_that_somebody_wrote_since_stay(tmp_path: Path, *, is_
         assert desk.text() == before
 
 
+@pytest.mark.parametrize("is_recorded", [True, False])
+async def test_equal_lines_that_somebody_wrote_before_stay(tmp_path: Path, *, is_recorded: bool) -> None:
+    async with open_desk(tmp_path) as desk:
+        await desk.writer.write("milk", key="a", origin=BEN)
+        await desk.writer.write("bread", key="b", origin=BEN)
+        await desk.writer.write("milk", key="c", origin=ADA)
+        if is_recorded:
+            await desk.writer.edit(DAY, "- bread\n- milk", "- bread", key="d", origin=BEN)
+        else:
+            desk.put("# 2026-11-21\n\n- milk\n- bread\n")
+        with pytest.raises(UndoRefused) as refused:
+            await desk.undo(3)
+        assert refused.value.reason == ("changed_later" if is_recorded else "edited")
+        assert desk.text() == "# 2026-11-21\n\n- milk\n- bread\n"
+        if is_recorded:
+            await desk.undo(1)
+            assert desk.text() == "# 2026-11-21\n\n- bread\n"
+
+
+async def test_a_line_that_was_changed_back_and_moved_is_still_the_last_changes(tmp_path: Path) -> None:
+    async with open_desk(tmp_path) as desk:
+        await desk.writer.write("tea", key="a", origin=BEN)
+        await desk.writer.edit(DAY, "tea", "coffee", key="b", origin=BEN)
+        await desk.writer.edit(DAY, "coffee", "tea", key="c", origin=ADA)
+        desk.put("# Drinks\n\nIn the morning:\n\n- tea\n")
+        await desk.undo(3)
+        assert desk.text() == "# Drinks\n\nIn the morning:\n\n- coffee\n"
+
+
 async def test_lines_are_not_completed_by_those_of_others(tmp_path: Path) -> None:
     async with open_desk(tmp_path) as desk:
         await desk.writer.append("a.md", "- milk\n- eggs", key="a", title="", origin=ADA)
