@@ -67,6 +67,7 @@ _AGREES = re.compile(
 )
 _SENTENCE = re.compile(r"[.!?;\n]+\s*|,\s+(?=(?:and|und|et|y|e)\b)|\s+(?=(?:and|und|et|y|e)\s)")
 _WHOLE_SENTENCE = re.compile(r"[.!?;\n。！？；]+\s*")
+_QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _OF_CORE = re.compile(r"\bmemory\.md\b", re.IGNORECASE)
 
 
@@ -121,6 +122,15 @@ def _find_anywhere(message: UserMessage) -> Iterable[str]:
             yield sentence
 
 
+def _means_this(request: str) -> bool:
+    """Return whether what is to be noted is only "it", and where to: "It in MEMORY.md" of "Note it in MEMORY.md"."""
+    from memory.stop_words import load_all_stop_words
+
+    rest = _OF_CORE.sub(" ", request)
+    words = re.findall(r"\w+", rest.lower())
+    return rest != request and len(words) <= 2 and load_all_stop_words().issuperset(words)
+
+
 def _find(message: UserMessage, verbs: str, *, keeps: bool) -> Iterable[str]:
     text = person_words(message)
     if not text.strip() or len(text) > MAX_CHARS or text.lstrip().startswith("/"):
@@ -129,11 +139,12 @@ def _find(message: UserMessage, verbs: str, *, keeps: bool) -> Iterable[str]:
 
     parsed = parse_message(text, with_document=True)
     if keeps:
-        yield from find_requests(message)
+        yield from ("" if _means_this(each) else each for each in find_requests(message))
         if parsed.keep or parsed.unfinished:
             yield ""
-        if _OF_CORE.search(text) and not parsed.look:
-            yield text
+        unquoted = _QUOTED_LINE.sub("", text)
+        if _OF_CORE.search(unquoted) and not parsed.look:
+            yield unquoted
     else:
         if parsed.forget:
             yield parsed.forget

@@ -30,6 +30,8 @@ REQUESTS: dict[str, dict[str, tuple[str, ...]]] = {
             "Ada is my sister.",
             "Tom has the key.",
         ),
+        "Rember that the wifi password is hunter2": ("The wifi password is hunter2",),
+        "pls remeber: bins on Monday": ("Bins on Monday.",),
         "Remember:\nAnna likes tea.\nTom hates it.": ("Anna likes tea.", "Tom hates it."),
         "Remember the shopping list:\n- milk\n- eggs": ("The shopping list:\n- milk\n- eggs",),
         "Remember this:\n```\nssh home\n```": ("```\nssh home\n```",),

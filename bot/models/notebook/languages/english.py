@@ -98,7 +98,8 @@ ENGLISH = Language(
         "|could we"
     ),
     remember=phrases(
-        "remember|memorize|memorise|note|note down|note to self|make a note|make a note of|take a note"
+        "remember|rember|remeber|remmeber|rememeber"  # as people type it
+        "|memorize|memorise|note|note down|note to self|make a note|make a note of|take a note"
         "|take a note of|take note|take note of|add a note|new note|keep a note|keep a note of|keep in mind"
         "|bear in mind|don't forget|dont forget|do not forget|write down|write this down|write that down"
         "|write it down|jot down|jot this down|jot that down|note this down|note that down|save this"
