@@ -255,13 +255,13 @@ class OnceWriter:
         return made
 
     async def find_undo(self, key: str) -> Change | None:
-        """Return the change that `undo` has made with this key; None if there is none yet."""
+        """Return the change that `undo` made with this key; None if there is none yet."""
         return await self._state.read(lambda db: changes.find_by_effect(db, _write_key(key, "undo")))
 
     async def find_imported(self, key: str) -> Change | None:
-        """Return the change, or what has made it again since, that brought a note or lines of an import.
+        """Return the change that wrote a note or lines of an import, or the latest redo of it.
 
-        `key` is that of `append_missing` or `write_document`. None if it is undone or no longer recorded.
+        `key` is that of `append_missing` or `write_document`. None if it was undone or is no longer recorded.
         """
 
         def find(db: "Connection") -> Change | None:
@@ -273,7 +273,7 @@ class OnceWriter:
         return await self._state.read(find)
 
     async def settle_open(self) -> None:
-        """Find out which writes that were interrupted have been done, so that the record says what the notes say.
+        """Find out which interrupted writes were made, so that the record matches the notes.
 
         Notes that cannot be read are left for later. Raises StateFault.
         """
@@ -389,7 +389,7 @@ class OnceWriter:
         return apply_write(note, wanted)
 
     def settle(self, note: LockedNote, state: BlockingState) -> None:
-        """Find out which writes to a note that a crash or an error left open were done, and store that."""
+        """Find out which writes to a note were made that a crash or an error left open, and store that."""
         self._settle(note, state, state.read(lambda db: note_effects.read_begun(db, note.path)))
 
     def _settle(self, note: LockedNote, state: BlockingState, begun: Iterable[Effect]) -> None:

@@ -475,7 +475,9 @@ UNDO_TOUCHES = "This also affects lines by {people}."
 UNDO_BUTTON = "Undo change {number}"
 REDO_BUTTON = "Redo"
 CLI_NO_CHANGE = "there is no change {number}; `commonplace memory changes` lists the latest"
-CLI_REDO_NOTHING = "there is nothing to redo; this redoes what you undid last at this terminal, unless you have made a change since"
+CLI_REDO_NOTHING = (
+    "there is nothing to redo; `memory redo` redoes what you undid last, unless you have made a change since"
+)
 CLI_UNDO_NOTHING = (
     "you have no change of your own to undo; `commonplace memory changes` lists everybody's, and "
     "`commonplace memory undo N` undoes one of them"
