@@ -27,6 +27,7 @@ def bot_settings(
     *,
     timezone: str = "UTC",
     token_threshold: int = 6000,
+    recall: bool = True,
 ) -> Path:
     """Write a settings file: everybody on the platform may talk, the named models answer, no embeddings.
 
@@ -38,6 +39,7 @@ def bot_settings(
         "limits": {"messages_per_minute": 100_000},
         "memory.embedding": {"provider": "none"},
         "memory.flush": {"token_threshold": token_threshold},
+        "memory.recall": {"automatic": recall},
     }
     for kind, address in addresses.items():
         tables[f"providers.{kind}"] = {"kind": kind, "base_url": address, "api_key": KEY}
