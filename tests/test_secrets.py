@@ -328,6 +328,7 @@ class Service:
                 "/notes",
                 "/notes/",
                 "/metrics",
+                "/memory-health",
             ):
                 seen.add(path.partition("?")[0])
                 answer = await (browser.post(path) if path == "/rebuild" else browser.get(path))
@@ -338,6 +339,8 @@ class Service:
                 self._keep(path, await browser.get(path))
             await self._call_all_methods(browser)
             seen.add("/rpc")
+            self._keep("/undo", await browser.post("/undo", data={"number": "1"}))
+            seen.add("/undo")
             self._keep("/sign-out", await browser.post("/sign-out"))
             seen.add("/sign-out")
         assert {route for route in routes() if not any(_fits(route, each) for each in seen)} == set()

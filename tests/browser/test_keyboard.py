@@ -49,6 +49,7 @@ def test_the_tab_key_goes_through_the_status_page_in_order(reader: Window) -> No
         "Where to search",
         "Search",
         "a folder of notes",
+        "Check the notes",
         "1 problem with notes",
         "Rebuild the index",
     ]
