@@ -1,10 +1,9 @@
 """Compares two versions of a note: whole lines, and the lines that replace them; pure."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from itertools import takewhile
 
-from memory.note_edits import make_anchor
+from memory.note_edits import count_common, make_anchor
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +33,9 @@ def compare_lines(before: str, after: str, *, starts_at: int = 0) -> LineDiff:
     `starts_at`: the first line (1-based) of the text that was added, behind a title or blank lines.
     """
     old, new = split_lines(before), split_lines(after)
-    same = _count_equal(old, new)
+    same = count_common(old, new)
     rest_old, rest_new = old[same:], new[same:]
-    tail = _count_equal(rest_old[::-1], rest_new[::-1])
+    tail = count_common(rest_old[::-1], rest_new[::-1])
     gone, added = rest_old[: len(rest_old) - tail], rest_new[: len(rest_new) - tail]
     lead = max(starts_at - same - 1, 0) if not gone else 0
     return LineDiff(
@@ -51,7 +50,3 @@ def find_runs(numbers: Collection[int]) -> Iterator[tuple[int, int]]:
             first = number
         if number + 1 not in numbers:
             yield first, number
-
-
-def _count_equal(one: Sequence[str], other: Sequence[str]) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

@@ -138,8 +138,8 @@ def replace_lines(note: DecodedNote, *, line: int, old: Sequence[str], new: Sequ
     before, becomes = normalize_newlines(shown[start:after]), "".join(f"{each}\n" for each in new)
     if before != "".join(f"{each}\n" for each in old):
         raise EditRefused(f"Line {line} of {path} has changed in the meantime; nothing was replaced.")
-    same = _count_same(before, becomes)
-    tail = _count_same(before[same:][::-1], becomes[same:][::-1])
+    same = count_common(before, becomes)
+    tail = count_common(before[same:][::-1], becomes[same:][::-1])
     place = shown[start:after]
     return _make_edit(
         note,
@@ -249,8 +249,8 @@ def _read_checksum(data: bytes, line: int, changed: str) -> LinesChecksum:
     return new_lines("\n".join(decode(data).text.split("\n")[line - 1 : line - 1 + count]))
 
 
-def _count_same(one: str, other: str) -> int:
-    """Return the length of the common prefix."""
+def count_common(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return the length of the common prefix of two texts, or of two lists of lines."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import takewhile
 from pathlib import Path
 
 from memory import disk
@@ -15,7 +14,7 @@ from memory.disk import open_private_folder, sync_folder, write_new
 from memory.errors import NoteUnreadable, NoteUnwritable
 from memory.forgetting import WordsToForget
 from memory.locks import LOCK_SECONDS
-from memory.note_edits import LineAnchor, LinesChecksum
+from memory.note_edits import LineAnchor, LinesChecksum, count_common
 from memory.note_file import translate_errors
 
 _NAME_MAX_BYTES = 180
@@ -224,8 +223,8 @@ def _assign_numbers(stamps: Collection[str]) -> Mapping[str, str]:
         stamp: digits[
             : max(
                 _MIN_DIGITS,
-                _common_digits(digits, edges[at]) + 1,
-                _common_digits(digits, edges[at + 2]) + 1,
+                count_common(digits, edges[at]) + 1,
+                count_common(digits, edges[at + 2]) + 1,
             )
         ]
         for at, (digits, stamp) in enumerate(in_order)
@@ -237,11 +236,6 @@ def _make_digits(stamp: str) -> str:
     import hashlib  # takes 3 ms, needless unless the trash is used
 
     return str(10**16 + int.from_bytes(hashlib.sha256(stamp.encode()).digest()[:7]))
-
-
-def _common_digits(one: str, other: str) -> int:
-    """Return the length of the common prefix."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _parse_item(found: re.Match[str], number: str) -> TrashItem:
