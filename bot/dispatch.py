@@ -180,8 +180,6 @@ class Dispatcher:
                 context.new_messages = context.new_messages or [InboxMessage(context.turn, message)]
                 context.read = without_reading  # whoever stops a turn does not wait for attachments
                 await context.add_messages(conversation)
-                # Do not compact it after this: nobody has checked yet whether it may go into the notes.
-                self._conversations.pop(message.chat, None)
             elif context.conversation == conversation.id and (
                 calls := find_open_calls(context.load_progress(conversation))
             ):
@@ -243,7 +241,7 @@ class Dispatcher:
             told = await agent.write_requested(conversation, context, model="")
             yield ReplyPart("\n\n".join(filter(None, [phrases.BUDGET_SPENT, told])), final=True)
             return
-        await self._compact(conversation, context)
+        await self._compact(conversation, flush=context.may_flush)
         context.prefer = await services.state.read_chosen_model(str(chat))
         context.told_no_model = await services.state.read(lambda db: models.was_told_no_model(db, str(chat)))
         async with aclosing(agent.run_turn(conversation, context)) as parts:
@@ -275,11 +273,11 @@ class Dispatcher:
         channel, _, person = speaker.partition(":")
         return max(Standing.GUEST, await self._services.access.standing_of(PersonId(channel, person)))
 
-    async def _compact(self, conversation: Conversation, context: TurnContext) -> None:
-        """Compact a conversation that has become too long, after its facts were flushed to the notes."""
+    async def _compact(self, conversation: Conversation, *, flush: bool) -> None:
+        """Compact a conversation that has become too long; with `flush`, after its facts were flushed to the notes."""
         compactor = self._services.compactor
         if await compactor.needs_compaction(conversation):
-            done = await compactor.compact(conversation, cause="threshold", flush=context.may_flush)
+            done = await compactor.compact(conversation, cause="threshold", flush=flush)
             if done.notice:
                 self._notices[conversation.chat] = done.notice
 
@@ -287,7 +285,7 @@ class Dispatcher:
         """Compact the conversation after the reply, so that nobody waits for it; errors are logged."""
         chat = context.chat
         conversation = self._conversations.get(chat)
-        if conversation is None or context.start_seq is None:
+        if conversation is None or context.may_flush is None:  # the turn ended before it began
             return
         try:
             if (
@@ -296,7 +294,7 @@ class Dispatcher:
             ):
                 async with self.lock_chat(chat):
                     await conversation.load()
-                    await self._compact(conversation, context)
+                    await self._compact(conversation, flush=context.may_flush)
         except (StateFault, MemoryFault, ModelError) as error:
             log.warning("could not compact the conversation in %s: %s", chat, one_line(str(error)))
         except Exception:

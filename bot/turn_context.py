@@ -68,8 +68,8 @@ class TurnContext:
     """What counts for the person in this chat, as in IncomingMessage."""
     in_room: bool = False
     """Whether several people write in the chat."""
-    may_flush: bool = False
-    """Whether what is said in the chat may go into the notes without being asked."""
+    may_flush: bool | None = None
+    """Whether what is said in the chat may go into the notes without being asked; None until that was checked."""
     prefer: str = ""
     """The model chosen for the chat."""
     told_no_model: bool = False

@@ -596,6 +596,47 @@ async def test_nothing_is_summed_up_unnoted_after_a_stop_that_came_before_the_tu
         )
 
 
+async def test_nothing_is_summed_up_unnoted_after_a_stop_that_came_before_the_turn_went_on(
+    tmp_path: Path,
+) -> None:
+    began = asyncio.Event()
+
+    @tool
+    async def reads() -> dict[str, Any]:
+        return {"text": "All about flower pots. " * 12}
+
+    @tool
+    async def waits() -> dict[str, Any]:
+        began.set()
+        await asyncio.Event().wait()
+        return {}
+
+    flush, tools = FlushSettings(token_threshold=60), [reads, waits]
+    async with open_harness(tmp_path, flush=flush, tools=tools) as house:
+        house.model.enqueue("I see.")
+        house.model.enqueue("", calls=[("reads", {})])
+        house.model.enqueue("", calls=[("waits", {})])
+        said: dict[str, Any] = {"chat": "telegram:2", "sender": "telegram:2", "alone": False}
+        await house.accept("Anna's key lies under the third flower pot.", **said)
+        await house.wait_until_idle()
+        asked = await house.accept("And the fourth?", **said)
+        await began.wait()
+        await abandon(house)
+    async with open_harness(tmp_path, flush=flush, tools=tools) as house:
+        async with lock_chat(tmp_path / ".commonplace" / "locks", asked.chat):  # so that it cannot go on
+            for _ in range(20):  # until it is in its lane
+                await asyncio.sleep(0)
+            assert await house.assistant.stop(asked.chat)
+        await house.wait_until_idle()
+        summary = "SELECT payload FROM entries WHERE kind = 'summary'"
+        assert await house.state.read(lambda db: db.execute(summary).get) is None
+        for _ in range(5):
+            house.model.enqueue("- Anna's key lies under the third flower pot.")
+        await house.say("Well?", chat="telegram:2", sender="telegram:2")
+        first = "SELECT after FROM flushes ORDER BY id LIMIT 1"
+        assert await house.state.read(lambda db: db.execute(first).get) == 0
+
+
 async def test_a_message_is_kept_whatever_breaks_before_it_is_heard(house: Harness, tmp_path: Path) -> None:
     locks = tmp_path / ".commonplace" / "locks"
     locks.rename(tmp_path / "locks")
