@@ -124,6 +124,7 @@ async def test_searches_that_take_long_are_cut_off_once_for_all_pieces_of_a_flus
 ) -> None:
     """The index is held by another program, for longer than the flush has for all its searches."""
     monkeypatch.setattr(related_notes_module, "SEARCH_SECONDS", 0.1)
+    monkeypatch.setattr("memory.synced_index.MIN_SYNC_INTERVAL", 0.0)  # all want to index what is new
     (tmp_path / "memory").mkdir()
     async with open_conversation_harness(tmp_path, alone(model), threshold=1000) as talk:
         await talk.memory.search("anything")
