@@ -89,13 +89,13 @@ def test_what_the_script_shows(reader: Window, check: Check) -> None:
     reader.open("/")
     reader.one("#q").send_keys("boiler" + Keys.ENTER)
     reader.wait(lambda: reader.one("#found h2"), "passages")
-    reader.one(".problems summary").click()
+    reader.click(".problems summary")
     check(reader)
 
 
 def test_a_rebuild_under_way(archivist: Window, check: Check) -> None:
     archivist.open("/")
-    archivist.one("[data-rebuild] button").click()
+    archivist.click("[data-rebuild] button")
     archivist.wait(lambda: archivist.one("#progress progress[value]"), "how far it is")
     # Kept as it is, while the index is built on.
     archivist.run("window.fetch = () => new Promise(() => {})")

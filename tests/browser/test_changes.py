@@ -24,9 +24,9 @@ def test_a_change_whose_lines_were_edited_since_stays(reader: Window, household:
     note = household.memory / "MEMORY.md"
     note.write_text(note.read_text("utf-8").replace("The saw is with Omar", "The saw is with Ada"), "utf-8")
     reader.open("/")
-    reader.one(f"{ROW} button").click()
+    reader.click(f"{ROW} button")
     reader.wait(lambda: reader.text("h1") == "Not undone", "the refusal")
     assert "+ - The saw is with Ada" in reader.text("pre")
     reader.expect("409")
-    reader.one("main a").click()
+    reader.click("main a")
     reader.wait(lambda: reader.path.endswith("#changes"), "the changes")

@@ -107,7 +107,7 @@ def test_a_wide_table_is_moved_by_the_arrow_keys(reader: Window) -> None:
 def test_what_is_renewed_leaves_alone_what_one_is_about(reader: Window) -> None:
     reader.open("/")
     seen = reader.text("#seen")
-    reader.one(".problems summary").click()
+    reader.click(".problems summary")
     reader.one("#q").send_keys("half a wo")
     reader.run("const now = Date.now; let later = 0; Date.now = () => now() + (later += 3600_000);")
 

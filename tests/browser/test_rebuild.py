@@ -36,7 +36,7 @@ def test_a_rebuild_shows_how_far_it_is_and_how_it_ended(archivist: Window) -> No
 
 def test_one_can_search_meanwhile(archivist: Window) -> None:
     archivist.open("/")
-    archivist.one("[data-rebuild] button").click()
+    archivist.click("[data-rebuild] button")
     archivist.wait(lambda: archivist.run(READ), "how far it is")
     archivist.one("#q").send_keys("chimney\n")
     archivist.wait(lambda: archivist.all(".passages > li"), "passages")
@@ -47,7 +47,7 @@ def test_one_can_search_meanwhile(archivist: Window) -> None:
 def test_without_scripts_the_page_comes_anew_until_it_is_done(archivist: Window) -> None:
     archivist.forbid_scripts()
     archivist.open("/")
-    archivist.one("[data-rebuild] button").click()
+    archivist.click("[data-rebuild] button")
     archivist.wait(lambda: archivist.all("#progress progress"), "that it runs")
     assert archivist.path.endswith("#memory")
     assert archivist.all("#progress .last") == []

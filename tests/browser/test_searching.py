@@ -114,7 +114,7 @@ def test_without_scripts_it_searches_as_well(reader: Window) -> None:
 
 def test_what_was_said_is_searched_where_that_is_chosen(reader: Window) -> None:
     reader.open("/")
-    reader.one("#source option[value=conversations]").click()
+    reader.click("#source option[value=conversations]")
     (said, *_) = search(reader, "boiler serviced")
     assert part(said, ".place").startswith("Anna (Telegram), ")
     assert "When was the boiler serviced?" in part(said, "blockquote")

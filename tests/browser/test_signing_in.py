@@ -24,7 +24,7 @@ def test_whoever_knows_the_token_comes_in_stays_and_leaves(visitor: Window) -> N
         visitor.open(path)
         assert visitor.all("#token") == [], path
 
-    visitor.one("form[action='/sign-out'] button").click()
+    visitor.click("form[action='/sign-out'] button")
     visitor.wait(lambda: visitor.one("#token"), "signed out")
     visitor.driver.back()
     visitor.wait(lambda: visitor.one("#token"), "what was seen before is not shown again")

@@ -85,6 +85,15 @@ class Window:
     def all(self, selector: str) -> list[WebElement]:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
+    def click(self, selector: str) -> None:
+        """Click an element, or the one that takes its place if the page refreshes itself just then."""
+
+        def clicked() -> bool:
+            self.one(selector).click()
+            return True
+
+        self.wait(clicked, f"{selector} to click")
+
     def text(self, selector: str) -> str:
         """What can be seen of an element, on one line."""
         return " ".join(self.one(selector).text.split())
