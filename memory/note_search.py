@@ -11,12 +11,13 @@ from memory.folder_scope import FolderScope
 from memory.index.location import redact_server_address
 from memory.index.protocol import VectorQuery
 from memory.listing import Problem
+from memory.note_tags import is_tag_word
 from memory.postgres.errors import ServerUnreachable
 from memory.ranking.candidates import DayRange, SearchCandidates
 from memory.ranking.fusion import Weights
 from memory.ranking.query import NamedTime
 from memory.search import SearchHit, SearchResults, Source, rank
-from memory.search_query import read_query, read_spellings, truncate_query
+from memory.search_query import read_phrases, read_query, read_spellings, truncate_query
 from memory.settings import SearchSettings
 from memory.synced_index import SyncedIndex
 from memory.tokenizer import Term, is_lookup
@@ -42,6 +43,16 @@ class _ParsedQuery:
     def days(self) -> list[DayRange]:
         """The days whose daily logs are read whole."""
         return [(time.first, time.last) for time in self.times if not time.is_open]
+
+    @property
+    def phrases(self) -> Sequence[str]:
+        """The sequences of its words that may be the name of a note."""
+        return read_phrases(self.text, self.terms)
+
+    @property
+    def words(self) -> tuple[Term, ...]:
+        """The terms that a text can have; a tag is one of a text's words, too."""
+        return tuple(term for term in self.terms if not is_tag_word(term.tokens[0]))
 
 
 class NoteSearch:
@@ -106,6 +117,7 @@ class NoteSearch:
                     days=asked.days,
                     today=asked.today,
                     within=within,
+                    phrases=asked.phrases,
                 )
             )
             notice = " ".join(filter(None, (notice, self._skipped_notice(within))))
@@ -115,13 +127,15 @@ class NoteSearch:
             source, notice, scan = "scan", self._scan_notice(error), self._scan
             candidates = await self._index.run_in_search_thread(lambda: scan(asked.terms, asked.days, within))
         hits = await self._rank(asked, candidates, settings, limit=most, source=source)
-        return SearchResults(query, tuple(hits), notice, tuple(asked.terms))
+        return SearchResults(query, tuple(hits), notice, asked.words)
 
     async def search_by_words(self, query: str, *, limit: int) -> list[SearchHit]:
         """Return the best passages by their words alone. Raises `IndexUnavailable`, `IndexCorrupted`."""
         asked = await self._parse_query(query)
         candidates = await self._index.ask(
-            lambda index: index.candidates(asked.terms, limit=limit, days=asked.days, today=asked.today)
+            lambda index: index.candidates(
+                asked.terms, limit=limit, days=asked.days, today=asked.today, phrases=asked.phrases
+            )
         )
         return await self._rank(asked, candidates, self._settings, limit=limit, source="fts")
 

@@ -7,12 +7,14 @@ from datetime import date
 from typing import Literal
 
 from memory.attribution import says_of
+from memory.note_tags import is_tag_word
 from memory.ranking.candidates import SearchCandidates
 from memory.ranking.fusion import PassageKey, ScoredPassage, Weights, combine_scores
 from memory.ranking.order import (
     fill_by_match,
     include_named_days,
     order_versions,
+    prefer_linked,
     promote_best,
     sort_passages,
 )
@@ -113,6 +115,8 @@ def rank(
     note's name. `spelled` holds the words as the query spells them. `source` is the source of hits found by
     words alone.
     """
+    # A tag that no note has is only a word.
+    terms = [term for term in terms if not is_tag_word(term.tokens[0]) or candidates.frequencies.get(term)]
     query = weigh_query(
         terms, candidates.frequencies, candidates.chunks, times=times, spelled=spelled, is_lookup=looked_up
     )
@@ -122,6 +126,8 @@ def rank(
         times,
         today=today,
     )
+    if candidates.links:
+        found = prefer_linked(found, candidates.links, limit=limit)
     versions = find_versions(found, candidates.runs, terms, limit=limit, today=today)
     found = order_versions(found, versions.probable, times, today=today)
     if not times:

@@ -1,9 +1,10 @@
 """The fingerprint of everything but the notes that an index depends on."""
 
-from memory import chunker, tokenizer
+from memory import chunker, note_references, tokenizer
 from memory.settings import ChunkSettings
 
 _PARTS = (
+    "the program's version",
     "the program's version",
     "the program's version",
     "memory.chunk.target_tokens",
@@ -13,7 +14,8 @@ _PARTS = (
 
 def compute_fingerprint(chunk: ChunkSettings) -> str:
     """Return a text that changes when the program's version or settings would produce a different index."""
-    return f"{tokenizer.VERSION}/{chunker.VERSION}/{chunk.target_tokens}/{chunk.overlap_tokens}"
+    versions = f"{tokenizer.VERSION}/{chunker.VERSION}/{note_references.VERSION}"
+    return f"{versions}/{chunk.target_tokens}/{chunk.overlap_tokens}"
 
 
 def describe_difference(mine: str, theirs: str) -> str:
