@@ -85,7 +85,7 @@ def make_questions(notes: dict[str, str]) -> Iterator[Question]:
 
 
 async def ask(folder: Path, notes: dict[str, str], questions: list[Question]) -> dict[str, int]:
-    """Return the place of the answer among the distinct notes that a search finds, by question; 0 if it is not found."""
+    """Return the place of the answer among the distinct notes that a search finds, by question; 0 for none."""
     workspace = make_workspace(folder / "w")
     for path, text in notes.items():
         file = workspace / "memory" / path

@@ -1,4 +1,4 @@
-"""What a note says of itself and of others, for the index: its names, tags and links, and each passage's words; pure."""
+"""What is indexed of a note besides its passages: their words, and the note's names, tags and links; pure."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence

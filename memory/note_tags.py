@@ -41,6 +41,21 @@ def find_tags(text: str, *, first_line: int = 1) -> Iterator[tuple[int, str]]:
                 yield number, tag
 
 
+def split_tags(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a line of text, each with the tag that it is; "" for text between tags."""
+    shown_to = 0
+    for found in _TAG.finditer(text) if "#" in text else ():
+        tag = _strip_slashes(found[1])
+        if not tag or _NUMBER.fullmatch(tag):
+            continue
+        if found.start() > shown_to:
+            yield text[shown_to : found.start()], ""
+        yield found[0], tag
+        shown_to = found.end()
+    if shown_to < len(text):
+        yield text[shown_to:], ""
+
+
 def clean_tag(text: str) -> str:
     """Return a tag as `find_tags` would, from a text with or without `#`; "" if it is none, such as `1`."""
     tag = _strip_slashes(text.strip().lstrip("#"))

@@ -39,10 +39,10 @@ def scan_notes(
             continue
         read += 1
         split = split_passages(text, max_tokens=max_tokens)
-        references, days = read_references(text, split), passage_dates(stat.path, split)
+        references, told = read_references(text, split), passage_dates(stat.path, split)
         passages = tuple(
             CandidatePassage(p.line_start, p.line_end, p.heading, p.is_heading, p.text, words, day=day)
-            for p, words, day in zip(split, references.words, days, strict=True)
+            for p, words, day in zip(split, references.words, told, strict=True)
         )
         run = PassageRun(stat.path, passages, stat.mtime_ns, references.own_words)
         found = count_frequencies(terms, [run])

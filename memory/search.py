@@ -80,6 +80,19 @@ class SearchHit:
 
 
 @dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A note that is no hit, one step along a link from a hit."""
+
+    path: str
+    hit: str
+    """The path of the hit that it is tied to."""
+    direction: Literal["to", "from"]
+    """`to`: the hit links to it; `from`: it links to the hit."""
+    line: int
+    """The line of the link (1-based), in the note that it stands in."""
+
+
+@dataclass(frozen=True, slots=True)
 class SearchResults:
     """The hits of one query, best first."""
 
@@ -89,6 +102,8 @@ class SearchResults:
     """Why the search was incomplete; empty if it was complete."""
     terms: tuple[Term, ...] = ()
     """What was searched for."""
+    neighbours: tuple[Neighbour, ...] = ()
+    """Notes one step along links from the hits, best connected first."""
 
 
 def rank(

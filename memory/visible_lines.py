@@ -47,7 +47,7 @@ def _blank_code(line: str) -> str:
         same = later[end - start]
         while same and same[-1] <= place:
             same.pop()
-        if start and line[start - 1] == "\\" or not same:
+        if (start and line[start - 1] == "\\") or not same:
             place += 1
             continue
         close = same[-1]

@@ -13,6 +13,7 @@ from memory.attribution import find_says, remove_marks
 from memory.dates import note_date
 from memory.document_paths import describe_document
 from memory.errors import IndexCorrupted, IndexUnavailable, MemoryFault, NoteMissing
+from memory.front_matter import read_front_matter
 from memory.health.duplicates import (
     compute_beginnings,
     find_continued,
@@ -21,7 +22,6 @@ from memory.health.duplicates import (
     says_enough,
     split_words,
 )
-from memory.front_matter import read_front_matter
 from memory.health.links import FileNames, fix_links
 from memory.health.note_passages import ComparedPassage, read_passages
 from memory.health.report import MAX_FINDINGS, Finding, FindingKind, HealthReport, Place, shorten

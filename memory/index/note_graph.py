@@ -161,7 +161,7 @@ def connect(
     proposal: Proposal,
     folders: FolderScope | None,
 ) -> SearchCandidates:
-    """Return the candidates of a search: the runs with their notes' names, the mentioned ones, and the links between them.
+    """Return the candidates of a search: the runs with the names of their notes, and the links between these.
 
     The text of links between the notes counts as a name of the note that they lead to.
     """

@@ -32,7 +32,8 @@ class SqliteLinks:
     def names_with_keys(self, keys: Collection[str]) -> list[NameRow]:
         """See `LinkTables.names_with_keys`."""
         return self._names(
-            "json_each(?1) CROSS JOIN names@ AS n ON n.key = value AND n.key <> '' CROSS JOIN notes@ ON notes@.id = n.note",
+            "json_each(?1) CROSS JOIN names@ AS n ON n.key = value AND n.key <> ''"
+            " CROSS JOIN notes@ ON notes@.id = n.note",
             keys,
         )
 

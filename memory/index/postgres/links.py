@@ -9,7 +9,10 @@ from memory.index.protocol import IndexedNote
 from memory.link_targets import link_key
 from memory.tokenizer import tokenize
 
-_NAMES = "SELECT n.path, s.name, s.key, s.words FROM commonplace.names@ AS s JOIN commonplace.notes@ AS n ON n.id = s.note"
+_NAMES = (
+    "SELECT n.path, s.name, s.key, s.words FROM commonplace.names@ AS s"
+    " JOIN commonplace.notes@ AS n ON n.id = s.note"
+)
 _LINKS = (
     "SELECT n.path, l.line, l.key, l.target, l.is_wiki, l.shown"
     " FROM commonplace.links@ AS l JOIN commonplace.notes@ AS n ON n.id = l.note"
