@@ -110,8 +110,6 @@ def _restrict_links(state: Any) -> None:
                 )
             elif child.type == "link_close":
                 child.tag = "a" if open_links.pop() else "span"
-            elif child.type == "wikilink":
-                child.meta["is_inside"] = any(open_links)
             elif child.type == "text" and "#" in child.content and not any(open_links):
                 begins_line = before is None or before.type in ("softbreak", "hardbreak")
                 children += _split_text(child.content, begins_line=begins_line)
@@ -157,17 +155,14 @@ def _parse_wiki_link(state: Any, silent: bool) -> bool:
 def _render_wiki_link(
     renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]
 ) -> str:
-    meta = tokens[index].meta
-    return _format_wiki_link(meta["link"], env, may_link=not meta["is_inside"])
+    return _format_wiki_link(tokens[index].meta["link"], env)
 
 
-def _format_wiki_link(link: NoteLink, env: dict[str, Any], *, may_link: bool = True) -> str:
+def _format_wiki_link(link: NoteLink, env: dict[str, Any]) -> str:
     """Return the HTML of a wikilink: a link to the note's page, or its text, marked if there is no such note."""
     shown = escape(
         f"{link.label} > {link.heading}" if link.heading and link.label == link.target else link.label
     )
-    if not may_link:
-        return shown
     links: NoteLinks = env["links"]
     if note := links.find(link):
         return f'<a href="{escape(note_url(note))}" rel="noopener noreferrer">{shown}</a>'

@@ -154,7 +154,7 @@ LINKS = NoteLinks({("anna", True): "people/anna.md", ("nobody", True): None, ("g
         ("[[unknown]]", "</span>unknown</p>"),
         ("`[[Anna]]`", "<code>[[Anna]]</code>"),
         ("\\[[Anna]]", "[[Anna]]"),
-        ("[see [[Anna]] there](b.md)", ">see Anna there</a>"),
+        ("[see [[Anna]]](b.md)", ">see [[Anna]]</a>"),
         (
             "to #work/x now",
             'to<a class="tag" href="/search?q=%23work%2Fx">#work/x</a>'.replace("to<", "to <"),
