@@ -1,7 +1,7 @@
 """Run all benchmarks: `make bench`, or `make bench ARGS="watch two_writers"` for some.
 
-EVAL_FOLDER, with questions and notes (see README.md), VAULT, notes with links, and MODEL_FILE, an embedding model in GGUF, name
-data that is not part of the project. A benchmark whose data is not given is skipped with a message.
+EVAL_FOLDER, with questions and notes (see README.md), VAULT, notes with links, and MODEL_FILE, an embedding model in
+GGUF, name data that is not part of the project. A benchmark whose data is not given is skipped with a message.
 """
 
 import argparse
