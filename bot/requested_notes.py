@@ -229,7 +229,8 @@ def _find_messages(conversation: Conversation, context: TurnContext) -> list[tup
     messages = _user_entries(conversation, start + 1)
     if not messages and conversation.last_question_seq:
         messages = _user_entries(conversation, conversation.last_question_seq)
-    return messages
+    # What somebody else has said before and nobody answered is not answered now either: it may be a guest's.
+    return [each for each in messages if each[0].by == messages[-1][0].by]
 
 
 def _find_asked(conversation: Conversation, context: TurnContext) -> list[_AskedMessage]:

@@ -156,6 +156,24 @@ async def test_nothing_is_written_for_guests_or_where_the_memory_is_off(
     assert notes(tmp_path) == ""
 
 
+async def test_what_a_guest_asked_in_vain_is_not_written_when_an_owner_has_the_next_message_answered_again(
+    tmp_path: Path,
+) -> None:
+    room = {"chat": "telegram:-7", "in_room": True}
+    async with open_harness(tmp_path) as house:
+        await house.accept("/memory on", **room, sender="telegram:1")
+        await house.wait_until_idle()
+        house.model.enqueue(error=Overloaded("busy", model="scripted/model"))
+        await house.accept(ASKS, **room, sender="telegram:3")
+        await house.wait_until_idle()
+        for said in ("Remember that tea is hot.", "/retry"):
+            house.model.enqueue("I see.")
+            await house.accept(said, **room, sender="telegram:1")
+            await house.wait_until_idle()
+        assert house.model.left == 0
+        assert notes(tmp_path) == "- Tea is hot."
+
+
 async def test_a_fact_that_a_note_holds_already_is_not_written_again(house: Harness, tmp_path: Path) -> None:
     await house.memory.write("my sister's name is Ada, she lives in Oslo")
     house.model.enqueue("I see.")
