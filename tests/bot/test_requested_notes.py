@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -159,7 +160,7 @@ async def test_nothing_is_written_for_guests_or_where_the_memory_is_off(
 async def test_what_a_guest_asked_in_vain_is_not_written_when_an_owner_has_the_next_message_answered_again(
     tmp_path: Path,
 ) -> None:
-    room = {"chat": "telegram:-7", "in_room": True}
+    room: dict[str, Any] = {"chat": "telegram:-7", "in_room": True}
     async with open_harness(tmp_path) as house:
         await house.accept("/memory on", **room, sender="telegram:1")
         await house.wait_until_idle()
@@ -489,6 +490,7 @@ MORTAL = """
 import asyncio, os, signal, sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from bot.conversations.conversation import Conversation
 from bot.models.protocol import AssistantMessage, ToolResult
 from bot.note_writes import OnceWriter
