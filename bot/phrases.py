@@ -876,6 +876,10 @@ FORGET_LEAVING = {
 FORGOTTEN = (
     "Forgotten. Passages removed from the notes: {lines}, messages: {messages}, elsewhere: {elsewhere}."
 )
+FORGET_HIDDEN = (
+    "Still in your own files, in folders that I may only read: {places}. I no longer find or show these lines; to "
+    "remove them for good, delete them there."
+)
 FORGET_MISSED = "Changed in the meantime and still there: {places}. `/forget QUERY` shows the new text."
 FORGET_WHICH_CODE = "Which code? `/forget QUERY` shows one below its list. Usage: `/forget yes CODE`"
 FORGOTTEN_IN_PART = (
