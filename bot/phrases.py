@@ -285,6 +285,8 @@ WATCH = {
     "polling": "Watching the folder: on, by regular checks",
 }
 WATCH_DEAD = "Watching the folder: stopped"
+FOLDER = "Folder `{name}/`: {state}"
+FOLDER_ACCESS = {False: "read-only", True: "may be changed"}
 TASK_STOPPED = (
     "The background task “{task}” failed ({error}) and will restart at {again}. The log has the details."
 )

@@ -37,6 +37,11 @@ class FolderStatus:
     watch: "WatchState | None"
     """How changes are noticed; None if it is not watched."""
 
+    @property
+    def watch_problem(self) -> str:
+        """Why changes are not noticed by events; empty if they are, or if it is away or not watched."""
+        return "" if self.away or self.watch is None else self.watch.reason or self.watch.error
+
 
 @dataclass(frozen=True, slots=True)
 class MemoryStatus:

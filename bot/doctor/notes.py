@@ -55,7 +55,7 @@ def check_notes(settings: Settings) -> Iterator[Check]:
 def check_core_note(settings: Settings) -> Iterator[Check]:
     """Warn if MEMORY.md is too long to be in every conversation; another check reports if it cannot be read."""
     try:
-        text = Notes(settings.memory_folder, private=settings.private_folder).load(CORE_NOTE).text
+        text = _open_notes(settings).load(CORE_NOTE).text
     except MemoryFault:
         return
     if is_too_long(text):
@@ -113,7 +113,7 @@ def check_note_index(
 
 def check_age(settings: Settings, found: IndexInspection, *, alive: bool, now: datetime) -> Iterator[Check]:
     """Check whether the index holds the current notes."""
-    listing = list_notes(settings.note_folders, known=found.stamps)
+    listing = _open_notes(settings).walk(known=found.stamps)
     left_out = {problem.path for problem in listing.problems}
     # A note that was read right after a change has an impossible stamp, so that it is read once more.
     fresh = [note for note in listing.notes if found.stamps.get(note.path, (0, 0, 0))[1:] != (0, 0)]
@@ -140,6 +140,11 @@ def check_age(settings: Settings, found: IndexInspection, *, alive: bool, now: d
         )
     else:
         yield INDEX.ok("up to date", f"not yet ({detail}); the next search updates it")
+
+
+def _open_notes(settings: Settings) -> Notes:
+    folders = settings.note_folders
+    return Notes(folders.own.path, private=settings.private_folder, others=folders.others)
 
 
 def _outdated_notes(notes: Sequence[NoteStat], now: datetime) -> list[str]:
