@@ -30,7 +30,7 @@ class Benchmark:
 BENCHMARKS = (
     Benchmark("retrieval", "half a minute", ("{EVAL_FOLDER}",)),
     Benchmark("retrieval", "5 minutes", ("{EVAL_FOLDER}", "--model={MODEL_FILE}")),
-    Benchmark("vault", "2 minutes", ("{VAULT}",)),
+    Benchmark("note_names", "2 minutes", ("{VAULT}",)),
     Benchmark("cold_search", "1 minute", ("{EVAL_FOLDER}/*/corpus",)),
     Benchmark("vector_search", "3 minutes"),
     Benchmark("full_text", "5 minutes"),
@@ -41,6 +41,7 @@ BENCHMARKS = (
     Benchmark("recall", "10 minutes", ("--data={EVAL_FOLDER}/locomo-dev", "--embedding={MODEL_FILE}")),
     Benchmark("postgres", "8 minutes"),
     Benchmark("indexing", "1 minute"),
+    Benchmark("vault", "1 minute"),
     Benchmark("said_and_found", "4 minutes"),
     Benchmark("said_and_found", "6 minutes", ("--messages=0", "--turns=0", "--kills=100")),
     Benchmark("health", "2 minutes"),
