@@ -1,7 +1,7 @@
 """Run all benchmarks: `make bench`, or `make bench ARGS="watch two_writers"` for some.
 
-EVAL_FOLDER, with questions and notes (see README.md), and MODEL_FILE, an embedding model in GGUF, name data
-that is not part of the project. A benchmark whose data is not given is skipped with a message.
+EVAL_FOLDER, with questions and notes (see README.md), VAULT, notes with links, and MODEL_FILE, an embedding model in
+GGUF, name data that is not part of the project. A benchmark whose data is not given is skipped with a message.
 """
 
 import argparse
@@ -30,6 +30,7 @@ class Benchmark:
 BENCHMARKS = (
     Benchmark("retrieval", "half a minute", ("{EVAL_FOLDER}",)),
     Benchmark("retrieval", "5 minutes", ("{EVAL_FOLDER}", "--model={MODEL_FILE}")),
+    Benchmark("note_names", "2 minutes", ("{VAULT}",)),
     Benchmark("cold_search", "1 minute", ("{EVAL_FOLDER}/*/corpus",)),
     Benchmark("vector_search", "3 minutes"),
     Benchmark("full_text", "5 minutes"),

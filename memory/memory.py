@@ -34,6 +34,7 @@ from memory.index.location import (
     redact_server_address,
 )
 from memory.index.protocol import IndexCounts, VectorCounts
+from memory.linked_notes import NoteLinks, read_note_links
 from memory.listing import Listing, Problem
 from memory.locked_note import LockedNote
 from memory.note_draft import NoteDraft, WriteTarget
@@ -422,7 +423,16 @@ class Memory:
 
         For `within` and `vector_seconds` see `NoteSearch.search`.
         """
-        return await self._search.search(query, limit=limit, within=within, vector_seconds=vector_seconds)
+        return await self._search.search(
+            query, limit=limit, within=within, vector_seconds=vector_seconds, neighbours=True
+        )
+
+    async def links_of(self, path: str, *, within: Collection[str] | None = None) -> NoteLinks:
+        """Sync the index, then return what a note links to and which notes link to it, with their lines.
+
+        For `within` see `NoteSearch.search`. Raises `IndexUnavailable`, `IndexCorrupted`.
+        """
+        return await self._index.ask(lambda index: read_note_links(index, path, within=within))
 
     async def sync(self, *, rebuild: bool = False, whole: bool = False) -> SyncReport:
         """Bring the index up to date; with `rebuild`, create it from scratch while searches go on.

@@ -15,6 +15,7 @@ from bot.commands.trash import manage_trash
 from bot.conversations.core_note import core_warning
 from bot.fact_history import describe_histories
 from bot.hit_source import describe_says
+from bot.note_neighbours import describe_neighbours
 from bot.note_refs import format_note_ref
 from bot.progress import format_progress
 from bot.said_in_chats import format_said
@@ -321,6 +322,8 @@ def format_passages(results: "SearchResults") -> str:
         place = format_note_ref(hit.path, hit.line_start, hit.line_end)
         parts = [f"**{place}**{heading}", quotation, describe_says(hit), history]
         shown.append("\n\n".join(filter(None, parts)))
+    if results.neighbours:
+        shown.append(describe_neighbours(results.neighbours))
     if results.notice:
         shown.append(results.notice)
     return "\n\n".join(shown or [phrases.NOTHING_FOUND])
