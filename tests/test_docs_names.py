@@ -78,7 +78,7 @@ def blocks(language: str, page: str) -> list[str]:
 
 def generic(key: str) -> str:
     """With NAME for what the owner names."""
-    return re.sub(r"^(providers|models\.params)\.(?:\"[^\"]*\"|[^.]+)", r"\1.NAME", key)
+    return re.sub(r"^(providers|mcp\.tokens|models\.params)\.(?:\"[^\"]*\"|[^.]+)", r"\1.NAME", key)
 
 
 def slugs(page: str) -> set[str]:
