@@ -158,7 +158,9 @@ async def _close_embedding(embedding: Embedding) -> list[Check]:
 
 
 async def _guard_disk(topic: Topic, checks: Callable[[], Iterable[Check]]) -> list[Check]:
-    return await run_with_timeout(topic, run_in_daemon(lambda: list(checks()), name="doctor"), seconds=DISK_SECONDS)
+    return await run_with_timeout(
+        topic, run_in_daemon(lambda: list(checks()), name="doctor"), seconds=DISK_SECONDS
+    )
 
 
 async def _or_if_silent(work: Callable[[], Result], *, otherwise: Fallback) -> Result | Fallback:

@@ -2,7 +2,9 @@
 
 from importlib.util import find_spec
 
-HOW_TO_INSTALL = "pip install 'commonplace[mcp]' (from a clone: make mcp; in Docker: MCP=true and a new build)"
+HOW_TO_INSTALL = (
+    "pip install 'commonplace[mcp]' (from a clone: make mcp; in Docker: MCP=true and a new build)"
+)
 
 
 class LibraryMissing(Exception):

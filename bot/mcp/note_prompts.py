@@ -31,7 +31,9 @@ PROMPTS = (
         title="Daily review",
         description="A day's log beside what is always worth knowing.",
         arguments=[
-            PromptArgument(name="date", description="The day, such as 2026-11-21; left out: today.", required=False)
+            PromptArgument(
+                name="date", description="The day, such as 2026-11-21; left out: today.", required=False
+            )
         ],
     ),
 )
@@ -42,7 +44,8 @@ WHOSE_WORDS = (
 )
 NOTHING_FOUND = "My notes say nothing about {topic}. Say so, and don't guess."
 FOUND = (
-    "Use what my notes say about this to answer: {topic}\n\nName the file and line that you rely on. {whose}\n\n{passages}"
+    "Use what my notes say about this to answer: {topic}\n\nName the file and line that you rely on. "
+    "{whose}\n\n{passages}"
 )
 REVIEW = (
     "Review my {day} with me: what happened, what is still open, and what belongs into the notes for good. "

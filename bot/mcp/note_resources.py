@@ -116,9 +116,7 @@ async def complete_path(memory: "Memory", typed: str) -> Completion:
     paths = sorted(each.path for each in (await memory.listing()).notes)
     found = [each for each in paths if typed.casefold() in each.casefold()]
     found.sort(key=lambda path: not path.casefold().startswith(typed.casefold()))
-    return Completion(
-        values=found[:MAX_COMPLETIONS], total=len(found), has_more=len(found) > MAX_COMPLETIONS
-    )
+    return Completion(values=found[:MAX_COMPLETIONS], total=len(found), has_more=len(found) > MAX_COMPLETIONS)
 
 
 def _format_cursor(path: str) -> str:

@@ -16,7 +16,6 @@ from bot.config.settings import McpRights
 from bot.mcp.client import McpClient
 from bot.messages import ChatId, PersonId
 from bot.models.protocol import ToolCall, ToolResult, ToolSpec
-from bot.state.changes import ChangeOrigin
 from bot.tools.changes import ChangesBefore, ChangesLimit, ChangesOfNote
 from bot.tools.conversations import conversation_tools
 from bot.tools.memory import memory_tools

@@ -7,6 +7,7 @@ is no message.
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -86,17 +87,17 @@ async def _receive(
     async with to_server, answers:
         while True:
             try:
-                line = await run_in_daemon(lines.read_line, name="stdin")
-                if line is None:
+                if (line := await run_in_daemon(lines.read_line, name="stdin")) is None:
                     return
-                if line.strip():
-                    await to_server.send(SessionMessage(_parse(line)))
+                if not line.strip():
+                    continue
+                parsed = parse_line(line)
+                if isinstance(parsed, Refused):
+                    await answers.send(SessionMessage(parsed.answer))
+                else:
+                    await to_server.send(SessionMessage(parsed))
             except LineTooLong:
-                await answers.send(_error(None, INVALID_REQUEST, TOO_LONG))
-            except ValidationError as error:
-                is_json = error.errors(include_url=False)[0]["type"] != "json_invalid"
-                code, text = (INVALID_REQUEST, NO_MESSAGE) if is_json else (PARSE_ERROR, NO_JSON)
-                await answers.send(_error(_find_id(line) if is_json else None, code, text))
+                await answers.send(SessionMessage(_error(None, INVALID_REQUEST, TOO_LONG)))
             except (anyio.BrokenResourceError, anyio.ClosedResourceError):  # the session has ended
                 return
 
@@ -117,8 +118,21 @@ def _write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def _parse(line: bytes) -> JSONRPCMessage:
-    return jsonrpc_message_adapter.validate_json(line, by_name=False)
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A line that is no message, with the answer to it."""
+
+    answer: JSONRPCError
+
+
+def parse_line(line: bytes) -> JSONRPCMessage | Refused:
+    """Return the message of a line, or the answer to what is none."""
+    try:
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValidationError as error:
+        if error.errors(include_url=False)[0]["type"] == "json_invalid":
+            return Refused(_error(None, PARSE_ERROR, NO_JSON))
+        return Refused(_error(_find_id(line), INVALID_REQUEST, NO_MESSAGE))
 
 
 def _find_id(line: bytes) -> RequestId | None:
@@ -128,6 +142,5 @@ def _find_id(line: bytes) -> RequestId | None:
     return given if isinstance(given, str | int) and not isinstance(given, bool) else None
 
 
-def _error(request: RequestId | None, code: int, text: str) -> SessionMessage:
-    error = ErrorData(code=code, message=text)
-    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=request, error=error))
+def _error(request: RequestId | None, code: int, text: str) -> JSONRPCError:
+    return JSONRPCError(jsonrpc="2.0", id=request, error=ErrorData(code=code, message=text))

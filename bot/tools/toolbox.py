@@ -171,7 +171,9 @@ def without_parameter(known: Tool, name: str, *, description: str) -> Tool:
     parameters = known.spec.parameters
     kept = {each: schema for each, schema in parameters["properties"].items() if each != name}
     fields: dict[str, Any] = {
-        each: (field.annotation, field) for each, field in known.arguments.model_fields.items() if each != name
+        each: (field.annotation, field)
+        for each, field in known.arguments.model_fields.items()
+        if each != name
     }
     spec = replace(known.spec, description=description, parameters={**parameters, "properties": kept})
     return replace(known, spec=spec, arguments=create_model(known.spec.name, __config__=_CONFIG, **fields))
