@@ -84,7 +84,7 @@ async def _recall(memory: "Memory", topic: str) -> str:
 
 
 def _quote(hit: "SearchHit") -> str:
-    says = f" (says {hit.says})" if hit.says else ""
+    says = f" (says {', '.join(hit.says)})" if hit.says else ""
     newer = f" (probably superseded by {hit.superseded_by})" if hit.superseded_by else ""
     quoted = "\n".join(f"> {line}".rstrip() for line in hit.snippet.strip("\n").splitlines())
     return f"{format_note_ref(hit.path, hit.line_start, hit.line_end)}{says}{newer}\n{quoted}"

@@ -69,7 +69,7 @@ log = logging.getLogger(__name__)
 
 MAX_STREAMS = 16
 """Streams with notifications that one program may have open."""
-PROGRESS_SECONDS = 0.5
+PROGRESS_SECONDS = 0.2
 """Interval between two reports of progress."""
 INTERNAL_ERROR_TEXT = "Internal error: your call is fine; see the log of Commonplace."
 INSTRUCTIONS = """\

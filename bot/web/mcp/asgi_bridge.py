@@ -59,8 +59,6 @@ class _AsgiExchange:
         self._request = request
         self._body: bytes | None = body
         self._lost = lost
-        self._begin: Message | None = None
-        """The start of a response; sent with the first piece of its body."""
         self._response: web.StreamResponse | None = None
         self._is_whole = False
         self._ended = asyncio.Event()
@@ -80,34 +78,29 @@ class _AsgiExchange:
 
     async def send(self, message: Message) -> None:
         """Send a part of the response; waits while the client does not read. Raises ConnectionError if it is gone."""
-        if message["type"] == "http.response.start" and self._begin is None:
-            self._begin = message
-        elif message["type"] == "http.response.body" and self._begin is not None and not self._is_whole:
+        if self._lost.is_set():
+            raise ConnectionResetError("the client is gone")
+        response = self._response
+        if message["type"] == "http.response.start" and response is None:
+            self._response = await self._begin(message)
+        elif message["type"] == "http.response.body" and response is not None and not self._is_whole:
             self._is_whole = not message.get("more_body", False)
-            await self._send_body(self._begin, bytes(message.get("body", b"")))
+            if piece := bytes(message.get("body", b"")):
+                await response.write(piece)
+            if self._is_whole:
+                await response.write_eof()
+                self._ended.set()
         else:
             raise NotAnswered(f"the application sent {message['type']} at the wrong time")
 
-    async def _send_body(self, begin: Message, piece: bytes) -> None:
-        if self._lost.is_set():
-            raise ConnectionResetError("the client is gone")
-        if self._response is None:
-            headers = [
-                (name.decode("latin-1"), value.decode("latin-1"))
-                for name, value in begin.get("headers", ())
-                if name.lower() not in HOP_BY_HOP
-            ]
-            if self._is_whole:  # small, and needs no chunks
-                self._response = web.Response(status=begin["status"], headers=dict(headers), body=piece)
-                self._ended.set()
-                return
-            self._response = web.StreamResponse(status=begin["status"], headers=dict(headers))
-            await self._response.prepare(self._request)
-        if piece:
-            await self._response.write(piece)
-        if self._is_whole:
-            await self._response.write_eof()
-            self._ended.set()
+    async def _begin(self, message: Message) -> web.StreamResponse:
+        """Send the head at once: the first event of a stream may be long in coming."""
+        response = web.StreamResponse(status=message["status"])
+        for name, value in message.get("headers", ()):
+            if name.lower() not in HOP_BY_HOP:
+                response.headers.add(name.decode("latin-1"), value.decode("latin-1"))
+        await response.prepare(self._request)
+        return response
 
     async def finish(self) -> web.StreamResponse:
         """Return the response; a stream that was cut off closes the connection, so that nobody takes it for whole."""

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.doctor.check import Check, Topic, run_with_timeout
 from bot.daemon_thread import run_in_daemon
+from bot.doctor.check import Check, Topic, run_with_timeout
 from bot.doctor.run import run_checks
 from bot.process_lock import ProcessLock, is_workspace_open
 from tests.bot.doctor.sample_state import as_nobody, find_check, with_workspace

@@ -13,7 +13,6 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
-    METHOD_NOT_FOUND,
     Implementation,
     PromptReference,
     ResourceTemplateReference,
@@ -27,7 +26,7 @@ from bot.mcp.client import UNNAMED, McpClient, clean_name
 from bot.mcp.note_resources import PAGE_SIZE, TEMPLATE
 from bot.mcp.note_subscriptions import NoteSubscriptions
 from bot.mcp.server import INTERNAL_ERROR_TEXT, build_server
-from bot.state.changes import ChangeOrigin
+from bot.state.changes import ChangeOrigin, read_changes
 from memory.memory import Memory
 from tests.fakes.fresh_state import copy_fresh_state
 from tests.fakes.mcp_programs import PROTOCOLS, SESSIONS
@@ -41,6 +40,7 @@ TOOLS: dict[McpRights, list[str]] = {
     "write": [*READING, "memory_write", "memory_edit", "memory_undo"],
 }
 
+pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
 both_protocols = pytest.mark.parametrize("mode", PROTOCOLS)
 
 
@@ -52,6 +52,11 @@ async def open_notes(
     copy_fresh_state(settings.private_folder / "state.db")
     async with open_memory(settings, conversations=conversations) as own:
         yield own
+
+
+async def recorded(own: OwnMemory) -> dict[str, list[str]]:
+    """Return the notes as the record of changes has them."""
+    return replay(await own.state.read(lambda db: read_changes(db, limit=1000)))
 
 
 @asynccontextmanager
@@ -106,11 +111,13 @@ async def test_a_program_searches_reads_writes_corrects_and_undoes(tmp_path: Pat
         assert [(each["number"], each["made_by"], each["client"], each["who"]) for each in listed] == [
             (number, "mcp", "Zed", "Zed over MCP") for number in (3, 2, 1)
         ]
-        assert [each["number"] for each in (await call(client, "memory_changes", path="MEMORY"))["changes"]] == [2]
+        assert [
+            each["number"] for each in (await call(client, "memory_changes", path="MEMORY"))["changes"]
+        ] == [2]
         undone = await call(client, "memory_undo")
         assert (undone["number"], undone["put_back"]) == (3, ["- The key is under the mat."])
         assert (await call(client, "memory_undo", number=1))["number"] == 1
-        assert read_notes(own.settings.memory_folder) == await own.state.read(replay)
+        assert read_notes(own.settings.memory_folder) == await recorded(own)
 
 
 @pytest.mark.parametrize("rights", TOOLS)
@@ -145,15 +152,17 @@ async def test_without_the_right_to_write_a_program_sees_its_own_changes_alone(t
 
 async def test_a_tool_says_what_is_wrong_with_a_call(tmp_path: Path) -> None:
     async with open_notes(tmp_path) as own, connect(own) as client:
-        assert "query is missing" in await error_of(client, "memory_search")
-        assert "limit should be less than" in await error_of(client, "memory_search", query="x", limit=500)
-        assert "path is not a parameter" in await error_of(client, "memory_search", query="x", path="y")
+        assert '"query" is missing' in await error_of(client, "memory_search")
+        assert '"limit" should be less than' in await error_of(client, "memory_search", query="x", limit=500)
+        assert '"path" is not a parameter' in await error_of(client, "memory_search", query="x", path="y")
         assert 'did you mean "memory_search"' in await error_of(client, "memory_serch", query="x")
         assert "no note" in (await error_of(client, "memory_get", path="gone.md")).lower()
         assert "There is no change 7" in await error_of(client, "memory_undo", number=7)
         await call(client, "memory_write", content="a\nb", target="core")
         (own.settings.memory_folder / "MEMORY.md").write_text("# Memory\n\n- something else\n")
-        assert "something else" in await error_of(client, "memory_undo", number=1)
+        assert "edited since, so I left them as they are.\n- - a" in await error_of(
+            client, "memory_undo", number=1
+        )
 
 
 async def test_conversations_are_searched_only_where_that_is_allowed(tmp_path: Path) -> None:
@@ -162,7 +171,7 @@ async def test_conversations_are_searched_only_where_that_is_allowed(tmp_path: P
             search, *_ = (await client.list_tools()).tools
             assert set(search.input_schema["properties"]) == {"query", "limit"}
             assert "conversation" not in (search.description or "")
-            assert "source is not a parameter" in await error_of(
+            assert '"source" is not a parameter' in await error_of(
                 client, "memory_search", query="x", source="all"
             )
         async with connect(own, conversations=True) as client:
@@ -170,15 +179,17 @@ async def test_conversations_are_searched_only_where_that_is_allowed(tmp_path: P
             assert "source" in tools["memory_search"].input_schema["properties"]
             assert "conversation_get" in tools
             assert (await call(client, "memory_search", query="x", source="all"))["results"] == []
-            assert "no such message" in (await error_of(client, "conversation_get", ref="1:1")).lower()
+            assert "no message 1:1" in await error_of(client, "conversation_get", ref="1:1")
 
 
 async def test_whose_words_a_passage_is_stays_marked(tmp_path: Path) -> None:
     async with open_notes(tmp_path) as own, connect(own) as client:
         own.settings.memory_folder.mkdir(parents=True)
-        (own.settings.memory_folder / "MEMORY.md").write_text("# Memory\n\n- Send the money (says offer.pdf)\n")
+        (own.settings.memory_folder / "MEMORY.md").write_text(
+            "# Memory\n\n- Send the money (says offer.pdf)\n"
+        )
         (hit,) = (await call(client, "memory_search", query="money"))["results"]
-        assert hit["says"] == "offer.pdf"
+        assert hit["says"] == ["offer.pdf"]
         told = (await client.get_prompt("recall", {"topic": "money"})).messages[0].content
         assert isinstance(told, TextContent)
         assert "MEMORY.md:3 (says offer.pdf)\n> - Send the money" in told.text
@@ -317,18 +328,6 @@ async def test_the_server_says_what_it_has(tmp_path: Path) -> None:
         assert has.completions
         assert has.logging is None
         await client.send_ping()
-        with pytest.raises(MCPError) as unknown:
-            await client.session.send_request(_Unknown(), _Unknown)  # type: ignore[arg-type, type-var]
-        assert unknown.value.code == METHOD_NOT_FOUND
-
-
-class _Unknown:
-    """A request that no server knows."""
-
-    method = "tools/forget"
-
-    def model_dump(self, **_: Any) -> dict[str, Any]:
-        return {"method": self.method}
 
 
 async def test_an_error_of_ours_is_logged_and_says_nothing_of_what_is_inside(
@@ -348,7 +347,7 @@ async def test_an_error_of_ours_is_logged_and_says_nothing_of_what_is_inside(
 async def test_a_long_index_reports_its_progress(tmp_path: Path) -> None:
     async with open_notes(tmp_path) as own:
         own.settings.memory_folder.mkdir(parents=True)
-        for number in range(1500):
+        for number in range(2000):
             (own.settings.memory_folder / f"{number}.md").write_text(f"# Note {number}\n\nabout boats\n" * 20)
         seen = list[tuple[float, float | None]]()
 
@@ -362,7 +361,7 @@ async def test_a_long_index_reports_its_progress(tmp_path: Path) -> None:
             await client.send_ping()
         assert seen
         assert [done for done, _ in seen] == sorted({done for done, _ in seen})
-        assert {total for _, total in seen} == {1500}
+        assert {total for _, total in seen} == {2000}
 
 
 async def test_a_cancelled_call_ends_and_the_session_goes_on(tmp_path: Path) -> None:
@@ -377,7 +376,9 @@ async def test_a_cancelled_call_ends_and_the_session_goes_on(tmp_path: Path) -> 
 
         holding = asyncio.create_task(own.memory.hold(path, hold))
         await held.wait()
-        calling = asyncio.create_task(client.call_tool("memory_write", {"content": "late", "target": "daily"}))
+        calling = asyncio.create_task(
+            client.call_tool("memory_write", {"content": "late", "target": "daily"})
+        )
         await asyncio.sleep(0.2)
         calling.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -386,7 +387,7 @@ async def test_a_cancelled_call_ends_and_the_session_goes_on(tmp_path: Path) -> 
         await holding
         await call(client, "memory_write", content="after", target="daily")
         # A write that had begun is completed and recorded; one that had not leaves no trace.
-        assert read_notes(own.settings.memory_folder) == await own.state.read(replay)
+        assert read_notes(own.settings.memory_folder) == await recorded(own)
 
 
 # -- notifications ------------------------------------------------------------------------------------------
@@ -415,7 +416,10 @@ async def test_programs_are_told_when_notes_appear_vanish_and_change(tmp_path: P
             asyncio.create_task(subscriptions.run()),
         ]
         try:
-            async with connect(own, mode=mode, subscriptions=subscriptions, message_handler=note) as client:
+            handler = note if mode == SESSIONS else None
+            async with connect(
+                own, mode=mode, subscriptions=subscriptions, message_handler=handler
+            ) as client:
                 address = "commonplace://notes/old.md"
                 if mode == SESSIONS:
                     await client.subscribe_resource(address)
@@ -444,9 +448,8 @@ async def test_programs_are_told_when_notes_appear_vanish_and_change(tmp_path: P
 
 
 async def _exercise(folder: Path, subscriptions: NoteSubscriptions, next_one: Any) -> None:
-    while not subscriptions.listeners:
-        await asyncio.sleep(0.01)
-    await asyncio.sleep(1.0)  # the first comparison needs something to compare with
+    await asyncio.sleep(1.5)  # the first comparison needs something to compare with
+    assert subscriptions.listeners == 1
     (folder / "new.md").write_text("y\n")
     assert await next_one() == "list_changed"
     (folder / "old.md").write_text("changed\n")
