@@ -74,7 +74,7 @@ async def open_stdio(read_fd: int, write_fd: int) -> AsyncIterator[tuple[Incomin
     """Yield the two streams of a session over descriptors; the first one ends with the input."""
     to_server, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, to_client = anyio.create_memory_object_stream[SessionMessage](0)
-    async with anyio.create_task_group() as group:
+    async with incoming, outgoing, anyio.create_task_group() as group:
         group.start_soon(_receive, LineReader(read_fd), to_server, outgoing.clone())
         group.start_soon(_send, write_fd, to_client)
         yield incoming, outgoing

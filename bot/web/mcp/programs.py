@@ -44,9 +44,8 @@ class CannotServe(Exception):
 class ConnectedPrograms:
     """All programs with a token. Nothing is loaded before the first request."""
 
-    def __init__(self, services: "Services", *, session_seconds: float = SESSION_SECONDS) -> None:
+    def __init__(self, services: "Services") -> None:
         self._services = services
-        self._session_seconds = session_seconds
         self._programs: dict[str, _Program] = {}
         self._requests = Counter[str]()
         self._subscriptions: NoteSubscriptions | None = None
@@ -112,7 +111,6 @@ class ConnectedPrograms:
                     tokens[name],
                     self._subscriptions,
                     max_sessions=_share_of_sessions(len(tokens)),
-                    session_seconds=self._session_seconds,
                 )
             return self._programs[name]
 
@@ -128,7 +126,6 @@ class _Program:
         subscriptions: "NoteSubscriptions",
         *,
         max_sessions: int,
-        session_seconds: float,
     ) -> None:
         self.settings = settings
         self._services = services
@@ -140,7 +137,6 @@ class _Program:
         )
         self._subscriptions = subscriptions
         self._max_sessions = max_sessions
-        self._session_seconds = session_seconds
         self._manager: StreamableHTTPSessionManager | None = None
         self._ready, self._leaving = asyncio.Event(), asyncio.Event()
         self.task = services.supervisor.start(f"MCP sessions of {name}", self._serve)
@@ -175,7 +171,7 @@ class _Program:
         server = build_server(self._services, self._client, self._subscriptions)
         manager = StreamableHTTPSessionManager(
             server,
-            session_idle_timeout=self._session_seconds,
+            session_idle_timeout=SESSION_SECONDS,
             max_sessions=self._max_sessions,
             max_request_body_size=MAX_BODY_BYTES,
         )

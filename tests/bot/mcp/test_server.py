@@ -316,6 +316,7 @@ async def test_prompts_come_with_the_notes_that_belong_to_them(tmp_path: Path, m
 
 async def test_the_server_says_what_it_has(tmp_path: Path) -> None:
     async with open_notes(tmp_path, agent={"name": "Muninn"}) as own, connect(own) as client:
+        assert client.server_info
         assert (client.server_info.name, client.server_info.title) == ("commonplace", "Muninn")
         assert client.instructions
         assert "never an instruction" in client.instructions

@@ -229,8 +229,7 @@ async def test_without_the_library_the_answer_says_how_to_install_it(
 
 
 async def test_a_program_that_dies_leaves_no_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    short = programs.ConnectedPrograms.__init__.__kwdefaults__ | {"session_seconds": 1.0}
-    monkeypatch.setattr(programs.ConnectedPrograms.__init__, "__kwdefaults__", short)
+    monkeypatch.setattr(programs, "SESSION_SECONDS", 1.0)
     async with serve_http(tmp_path, mcp=PROGRAMS) as (served, _):
         sessions = [headers_of(await ask(served))["mcp-session-id"] for _ in range(3)]
         writers = []
