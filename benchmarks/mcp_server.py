@@ -73,10 +73,10 @@ async def post(
 
 
 async def measure_service(bot: BotProcess, client: httpx.AsyncClient, report: Report, times: int) -> None:
-    async def cost(*arguments: Any, **headers: str) -> tuple[float, httpx.Response]:
+    async def cost(path: str, document: dict[str, Any], **headers: str) -> tuple[float, httpx.Response]:
         await asyncio.sleep(APART_SECONDS)
         before = bot.cpu_seconds()
-        answer = await post(client, *arguments, **headers)
+        answer = await post(client, path, document, **headers)
         return 1000 * (bot.cpu_seconds() - before), answer
 
     token = {"Authorization": f"Bearer {TOKEN}"}

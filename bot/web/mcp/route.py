@@ -65,7 +65,13 @@ def add_mcp(app: web.Application) -> None:
         del app
         await programs.close()
 
-    app.router.add_route("*", MCP, answer, expect_handler=defer_expect)
+    for method in (
+        "GET",
+        "POST",
+        "DELETE",
+        "*",
+    ):  # whatever it is, only a program with a token gets an answer
+        app.router.add_route(method, MCP, answer, expect_handler=defer_expect)
     app.cleanup_ctx.append(run)
     app.on_shutdown.append(close)  # before the server waits for open responses
 

@@ -154,7 +154,7 @@ async def test_programs_with_a_token_need_the_library_and_a_closed_door(
         tokens = {"cursor": {"token": "a-long-secret-for-cursor", "rights": "append"}}
         settings = about(server={"port": free_port(), **server}, mcp={"tokens": tokens})
         async with HttpProbe(seconds=5) as asking:
-            return find_check(await check_service(settings, asking, alive=False), "service", "programs")
+            return find_check(await check_service(settings, asking, alive=False), "programs")
 
     found = await programs()
     assert (found.status, found.detail) == ("ok", "/mcp is open to cursor (append)")

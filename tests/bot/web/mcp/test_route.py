@@ -183,7 +183,7 @@ async def test_what_is_no_request_of_mcp_gets_an_answer_and_opens_no_session(tmp
             (415, {"Content_Encoding": "gzip"}),
             (405, {"method": "PUT"}),
         ):
-            came = await ask(served, **arguments)  # type: ignore[arg-type]
+            came = await ask(served, **arguments)
             assert status_of(came) == status, (arguments.keys(), came[:300])
         assert status_of(await ask(served, Content_Type="text/plain")) in (400, 415)
         for _ in range(programs.MAX_SESSIONS_EACH):  # none of those above counts
