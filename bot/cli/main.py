@@ -370,6 +370,9 @@ def _run(options: argparse.Namespace) -> int:
         tune_malloc()
         raise_descriptor_limit()
 
+    if options.command in {"run", "chat"}:
+        # Where click is installed, as with the extra `mcp`, httpx would import a command line of its own, and rich.
+        sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     # Before anything else can print where only the protocol may be written.
     streams = _claim_streams() if options.command == "mcp" else None
 
