@@ -40,6 +40,7 @@ BENCHMARKS = (
     Benchmark("recall", "10 minutes", ("--data={EVAL_FOLDER}/locomo-dev", "--embedding={MODEL_FILE}")),
     Benchmark("postgres", "8 minutes"),
     Benchmark("indexing", "1 minute"),
+    Benchmark("vault", "1 minute"),
     Benchmark("said_and_found", "4 minutes"),
     Benchmark("said_and_found", "6 minutes", ("--messages=0", "--turns=0", "--kills=100")),
     Benchmark("health", "2 minutes"),

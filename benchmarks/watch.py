@@ -281,7 +281,7 @@ async def print_costs(folder: Path, notes: int, seconds: float) -> None:
         place.mkdir(exist_ok=True)
         (place / f"{number}.md").touch()
     began = time.process_time()
-    watcher._scan_folder(folder)
+    watcher._scan_folder(folder, lambda below: False)
     print(f"  one walk          {1000 * (time.process_time() - began):6.1f} ms of a processor")
 
     def ours() -> AsyncIterator[object]:

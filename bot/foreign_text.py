@@ -86,10 +86,14 @@ class TurnReading:
     summary: str = ""
     recalled: str = ""
     """Notes shown beside the conversation."""
+    asked: tuple[UserMessage, ...] | None = None
+    """The last messages of the person who is answered; None if nobody knows who said what."""
 
     @property
     def last_turn(self) -> tuple[UserMessage, ...]:
-        """The people's messages that the model answers."""
+        """The messages that the model answers; in a room, nobody else's, even if those before were not answered."""
+        if self.asked is not None:
+            return self.asked
         turns = split_turns(self.messages)
         return tuple(each for each in turns[-1] if isinstance(each, UserMessage)) if turns else ()
 

@@ -92,6 +92,8 @@ class ForgetOutcome:
     """Why a trace may be left on the disk; "" if there is none."""
     fault: str = ""
     """Why some notes still hold it; "" if none does."""
+    hidden: tuple[str, ...] = ()
+    """Places in folders that I may only read: still there, but neither found nor shown any more."""
 
 
 class ForgetService:
@@ -209,7 +211,8 @@ class ForgetService:
             problem = problem or f"the lines typed before: {disk.reason(error)}"
         missed = tuple(map(_format_lines_ref, (*removed.missed, *notes.others)))
         elsewhere += removed.in_trash + removed.in_names
-        done = ForgetOutcome(removed.lines, missed, messages, elsewhere, problem)
+        hidden = tuple(map(_format_lines_ref, removed.hidden))
+        done = ForgetOutcome(removed.lines, missed, messages, elsewhere, problem, hidden=hidden)
         await self._save(replace(asked, query="", lines="[]", outcome=json.dumps(asdict(done))))
         await self._remove_from_state(wanted, only=(REQUESTS,))  # other requests with the same words
         done = replace(done, problem=problem or await self._vacuum())
@@ -349,7 +352,8 @@ def _format_lines_ref(lines: NoteLines) -> str:
 
 def _load_outcome(request: ForgetRequest) -> ForgetOutcome:
     fields = json.loads(request.outcome)
-    return ForgetOutcome(**{**fields, "missed": tuple(fields["missed"])})
+    places = {name: tuple(fields.get(name, ())) for name in ("missed", "hidden")}
+    return ForgetOutcome(**{**fields, **places})
 
 
 def _is_message(place: StoredText, row: StoredRow) -> bool:

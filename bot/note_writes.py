@@ -100,6 +100,11 @@ class OnceWriter:
             draft = self._memory.draft(text, target=target)
         return await self._append_once(draft, _write_key(key, "write", target, text), origin)
 
+    async def is_begun(self, text: str, *, key: str, target: WriteTarget = "daily") -> bool:
+        """Return whether `write` was called with the same key and text before, and has at least begun to write."""
+        key = _write_key(key, "write", target, text)
+        return await self._state.read(lambda db: note_effects.find_effect(db, key)) is not None
+
     async def append(
         self, path: str, block: str, *, key: str, title: str, origin: ChangeOrigin
     ) -> WriteResult:

@@ -1,13 +1,50 @@
-"""Finds the lines of a note that say the same as a fact, word for word; pure."""
+"""Finds the lines of notes that say the same as a fact, word for word."""
 
 import re
+from typing import NamedTuple
 
 from bot.models.notebook.phrases import fold
 from bot.models.notebook.quoting import quote_line
+from memory.attribution import find_says
+from memory.document_paths import is_document
+from memory.errors import MemoryFault
+from memory.memory import CORE_NOTE, Memory
 from memory.normalization import normalize
+
+SEARCH_LIMIT = 5
+"""Passages searched for a note that already says the same."""
 
 _STOPS = r"[.,;:!?…\"“”«»()\[\]—–-]|[。，、；：！？।॥؟،؛「」『』（）]"
 """The words between two of these are a statement of their own."""
+
+
+class NotedLines(NamedTuple):
+    """Lines of a note, 1-based and inclusive."""
+
+    path: str
+    line_start: int
+    line_end: int
+
+
+async def find_noted(memory: Memory, fact: str, *, in_core: bool = False) -> NotedLines | None:
+    """Return the lines of a note that state a fact; None if none does, or if the notes cannot be read.
+
+    `in_core`: only MEMORY.md counts.
+    """
+    try:
+        for hit in (await memory.search(fact, limit=SEARCH_LIMIT)).hits:
+            # A document or a marked line has somebody else's words; what was superseded is noted again.
+            if hit.superseded_by or is_document(hit.path) or (in_core and hit.path != CORE_NOTE):
+                continue
+            lines = hit.line_end - hit.line_start + 1
+            note = await memory.get(hit.path, line=hit.line_start, limit=lines)
+            own = (line if not find_says(line) else "" for line in note.text.split("\n"))
+            if (place := find_lines("\n".join(own), fact)) is not None:
+                first, last = place
+                return NotedLines(hit.path, hit.line_start + first, hit.line_start + last)
+    except MemoryFault:
+        pass
+    return None
 
 
 def find_lines(text: str, fact: str) -> tuple[int, int] | None:

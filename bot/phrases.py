@@ -285,6 +285,8 @@ WATCH = {
     "polling": "Watching the folder: on, by regular checks",
 }
 WATCH_DEAD = "Watching the folder: stopped"
+FOLDER = "Folder `{name}/`: {state}"
+FOLDER_ACCESS = {False: "read-only", True: "may be changed"}
 TASK_STOPPED = (
     "The background task “{task}” failed ({error}) and will restart at {again}. The log has the details."
 )
@@ -879,6 +881,10 @@ FORGET_LEAVING = {
 }
 FORGOTTEN = (
     "Forgotten. Passages removed from the notes: {lines}, messages: {messages}, elsewhere: {elsewhere}."
+)
+FORGET_HIDDEN = (
+    "Still in your own files, in folders that I may only read: {places}. I no longer find or show these lines; to "
+    "remove them for good, delete them there."
 )
 FORGET_MISSED = "Changed in the meantime and still there: {places}. `/forget QUERY` shows the new text."
 FORGET_WHICH_CODE = "Which code? `/forget QUERY` shows one below its list. Usage: `/forget yes CODE`"

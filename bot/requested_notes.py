@@ -21,8 +21,6 @@ from bot.state import changes, inbox
 from bot.state.changes import Change, ChangeOrigin
 from bot.state.database import State, run_to_completion
 from bot.turn_context import TurnContext
-from memory.attribution import find_says
-from memory.document_paths import is_document
 from memory.errors import MemoryFault
 from memory.formatting import format_entry
 from memory.memory import Memory
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
     from apsw import Connection
 
 WRITING_TOOLS = frozenset({WRITE, EDIT, KEEP})
-SEARCH_LIMIT = 5
-"""Passages searched for a note that already says the same."""
 LONG_CHARS = 200
 """Longer messages are parsed in a thread, so that they don't block the event loop."""
 MAX_TRIES = 5
@@ -172,32 +168,15 @@ class RequestedNotes:
 
     async def _drop_noted(self, requests: Iterable[str]) -> tuple[list[str], list[str]]:
         """Return the requests that no note says yet, and where notes say the others."""
+        from bot.noted_facts import find_noted  # loads every language
+
         wanted, places = list[str](), list[str]()
         for request in requests:
-            if place := await self._find_noted(request):
-                places.append(place)
+            if noted := await find_noted(self._memory, request):
+                places.append(format_note_ref(*noted))
             else:
                 wanted.append(request)
         return wanted, places
-
-    async def _find_noted(self, request: str) -> str:
-        """Return the lines of a note that says the same; "" if none does, or if the notes cannot be read."""
-        from bot.noted_facts import find_lines  # loads every language
-
-        try:
-            for hit in (await self._memory.search(request, limit=SEARCH_LIMIT)).hits:
-                # A document or a marked line has somebody else's words; what was superseded is noted again.
-                if hit.superseded_by or is_document(hit.path):
-                    continue
-                lines = hit.line_end - hit.line_start + 1
-                note = await self._memory.get(hit.path, line=hit.line_start, limit=lines)
-                own = (line if not find_says(line) else "" for line in note.text.split("\n"))
-                if (place := find_lines("\n".join(own), request)) is not None:
-                    first, last = (hit.line_start + index for index in place)
-                    return format_note_ref(hit.path, first, last)
-        except MemoryFault:
-            pass
-        return ""
 
     async def _correct_earlier(
         self, asked: _AskedMessage, context: TurnContext, call_id: str
@@ -229,7 +208,8 @@ def _find_messages(conversation: Conversation, context: TurnContext) -> list[tup
     messages = _user_entries(conversation, start + 1)
     if not messages and conversation.last_question_seq:
         messages = _user_entries(conversation, conversation.last_question_seq)
-    return messages
+    # What somebody else has said before and nobody answered is not answered now either: it may be a guest's.
+    return [each for each in messages if each[0].by == messages[-1][0].by]
 
 
 def _find_asked(conversation: Conversation, context: TurnContext) -> list[_AskedMessage]:

@@ -40,6 +40,8 @@ class ForgottenLines:
     lines: int
     missed: tuple[NoteLines, ...]
     """Lines that had changed or moved since they were found."""
+    hidden: tuple[NoteLines, ...]
+    """Lines in folders that may only be read: they are still there, but neither found nor shown any more."""
     in_trash: int
     in_names: int
     problem: str
@@ -73,21 +75,34 @@ def find_lines(notes: Notes, words: WordsToForget, limit: int) -> FoundLines:
 
 def remove_lines(
     notes: Notes, lines: Sequence[NoteLines], remove: RemoveBlocks
-) -> tuple[int, tuple[NoteLines, ...]]:
-    """Delete lines from their notes; return how many were, and those that had changed or moved meanwhile."""
-    missed = []
+) -> tuple[tuple[NoteLines, ...], tuple[NoteLines, ...]]:
+    """Delete lines from their notes, or hide them in folders that may only be read.
+
+    Returns the hidden ones, and those that had changed or moved meanwhile.
+    """
+    hidden, missed = list[NoteLines](), list[NoteLines]()
     for path in dict.fromkeys(each.path for each in lines):
         here = [each for each in lines if each.path == path]
+        blocks = [each.text for each in here]
         gone: frozenset[str] = frozenset()
-        with contextlib.suppress(NoteMissing), notes.held(path, existing=True) as note:
-            gone = remove(note, [each.text for each in here])
+        with contextlib.suppress(NoteMissing):
+            if notes.is_read_only(path):
+                gone = notes.hide(path, blocks)
+                hidden += [each for each in here if each.text in gone]
+            else:
+                with notes.held(path, existing=True) as note:
+                    gone = remove(note, blocks)
         missed += [each for each in here if each.text not in gone]
-    return len(lines) - len(missed), tuple(missed)
+    return tuple(hidden), tuple(missed)
 
 
 def remove_names(notes: Notes, words: WordsToForget, rename: RenameNote) -> int:
     """Rename the filed documents with a match in their name; return how many there were."""
-    named = sorted(stat.path for stat in notes.walk().notes if words.is_in(parse_title(stat.path)))
+    named = sorted(
+        stat.path
+        for stat in notes.walk().notes
+        if words.is_in(parse_title(stat.path)) and not notes.is_read_only(stat.path)
+    )
     for path in named:
         with contextlib.suppress(NoteMissing), notes.held(path, existing=True) as note:
             names = (untitled_path(path, number).rpartition("/")[2] for number in count(1))

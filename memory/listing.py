@@ -9,10 +9,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from operator import attrgetter
-from pathlib import Path
 from typing import NamedTuple
 
 from memory.disk import reason
+from memory.note_folders import NoteFolder, NoteFolders
 from memory.paths import find_name_fault, format_path, is_note_name
 
 # Matches nearly all names; the others are checked one by one.
@@ -46,9 +46,10 @@ class NoteStat(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in the memory folder that cannot be read as a note, and why."""
+    """Something among the notes that cannot be read as a note, and why."""
 
     path: str
+    """Of a file or folder. Whatever the index holds of it or below it stays there."""
     reason: str
     hides_notes: bool = False
     """True if searches may miss text because of it."""
@@ -64,42 +65,60 @@ class Listing:
     """Paths of notes that are still as in `known`; they are not in `notes`."""
 
 
-def list_notes(folder: Path, *, known: Mapping[str, tuple[int, int, int]] | None = None) -> Listing:
-    """Find every note in `folder`; nothing if the folder is missing.
+def list_notes(folders: NoteFolders, *, known: Mapping[str, tuple[int, int, int]] | None = None) -> Listing:
+    """Find every note in all folders; nothing if the memory's own folder is missing.
 
     `known` holds size, mtime_ns and ctime_ns of notes by path: for an unchanged note only the path is
     returned, which halves the work.
 
     Hidden files and folders are skipped. Symbolic links are not followed: a target inside the folder is found
-    under its own name, and one outside is a problem. Unreadable files are problems too, and never raise.
+    under its own name, and one outside is a problem. Unreadable files are problems too, and never raise. Another
+    folder that is away is one problem: it does not exist, or holds no note although `known` has some of it.
     """
-    return _FolderWalk(os.path.realpath(folder), known or {}).listing()
+    names = frozenset(folder.name for folder in folders.others)
+    listings = [_FolderWalk(folder, known or {}, taken=names).listing() for folder in folders]
+    if len(listings) == 1:
+        return listings[0]
+    return Listing(
+        [note for listing in listings for note in listing.notes],
+        [problem for listing in listings for problem in listing.problems],
+        [path for listing in listings for path in listing.unchanged],
+    )
 
 
-def list_files(folder: Path, *, limit: int) -> list[str]:
-    """Return the paths of up to `limit` files in `folder`, notes and others, below no hidden folder; never raises."""
+def list_files(folders: NoteFolders, *, limit: int) -> list[str]:
+    """Return the paths of up to `limit` files, notes and others, below no hidden folder; never raises."""
     found: list[str] = []
-    for above, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        below = os.path.relpath(above, folder)
-        prefix = "" if below == "." else f"{below}/"
-        found += (prefix + name for name in names)
-        if len(found) >= limit:
-            break
-    return found[:limit]
+    for folder in folders:
+        for above, names_of_folders, names in os.walk(folder.path):
+            names_of_folders[:] = [name for name in names_of_folders if not name.startswith(".")]
+            below = os.path.relpath(above, folder.path)
+            prefix = "" if below == "." else f"{below}/"
+            found += (folder.prefix + prefix + name for name in names if not folder.excludes(prefix + name))
+            if len(found) >= limit:
+                return found[:limit]
+    return found
 
 
 class _FolderWalk:
-    def __init__(self, root: str, known: Mapping[str, tuple[int, int, int]]) -> None:
-        self.root = root
+    def __init__(
+        self, folder: NoteFolder, known: Mapping[str, tuple[int, int, int]], *, taken: frozenset[str]
+    ) -> None:
+        """`taken`: names of top-level folders that are not this folder's, but other folders of notes."""
+        self.folder = folder
+        self.root = os.path.realpath(folder.path)
+        self.prefix = folder.prefix
+        self.taken = frozenset() if folder.name else taken
         self.known = known
         self.unchanged: list[str] = []
         self.notes: list[NoteStat] = []
         self.problems: list[Problem] = []
         self.folders = [""]
+        """Paths below the root that are still to be scanned."""
         self.twins: dict[tuple[int, int], int] = {}
 
     def listing(self) -> Listing:
+        before = _identity(self.root)
         while self.folders:
             folder = self.folders.pop()
             try:
@@ -111,11 +130,37 @@ class _FolderWalk:
                 self.add_problem(
                     folder or ".", "it is not a folder" if not_folder else reason(error), hides_notes=True
                 )
+        if self.folder.name and (away := self.find_away(before)):
+            return Listing([], [away])
+        if self.folder.exclude:
+            self.drop_excluded()
         return Listing(self.notes, self.problems, self.unchanged)
+
+    def find_away(self, before: tuple[int, int] | None) -> Problem | None:
+        """Return the problem that this folder is away, or went away during the walk; None if it is there.
+
+        `before` identifies the folder before the walk.
+        """
+        is_other = before is None or before != _identity(self.root)
+        if not is_other and (self.notes or self.unchanged):
+            return None
+        has_known = any(path.startswith(self.prefix) for path in self.known)
+        if not is_other and not has_known:
+            return None  # a new folder without notes
+        why = self.folder.explain_absence() or f"{self.folder.path} has no notes any more"
+        kept = "; what was indexed before is still found" if has_known else ""
+        return Problem(self.folder.name, f"it is away: {why}{kept}", hides_notes=not has_known)
+
+    def drop_excluded(self) -> None:
+        cut, excludes = len(self.prefix), self.folder.excludes
+        self.notes = [note for note in self.notes if not excludes(note.path[cut:])]
+        self.unchanged = [path for path in self.unchanged if not excludes(path[cut:])]
+        self.problems = [problem for problem in self.problems if not excludes(problem.path[cut:])]
 
     def scan(self, folder: str) -> None:
         """Scan one folder by its descriptor; the common case is inlined for speed."""
-        prefix = f"{folder}/" if folder else ""
+        below = f"{folder}/" if folder else ""
+        prefix = self.prefix + below
         path = f"{self.root}/{folder}" if folder else self.root
         is_plain, keep, new = _PLAIN_NAME.fullmatch, self.notes.append, tuple.__new__
         known, is_unchanged = self.known.get, self.unchanged.append
@@ -144,45 +189,49 @@ class _FolderWalk:
                         else:
                             self.add(prefix + name, found)
                     elif name[0] != ".":
-                        self.check_entry(prefix + name, entry)
+                        self.check_entry(below + name, entry)
         finally:
             os.close(fd)
 
-    def check_entry(self, path: str, entry: os.DirEntry[str]) -> None:
-        """Check an entry that is not obviously a note."""
+    def check_entry(self, below: str, entry: os.DirEntry[str]) -> None:
+        """Check an entry that is not obviously a note; `below` is its path from the root."""
         is_note = is_note_name(entry.name)
-        if entry.is_symlink():
-            self.check_link(path, is_note=is_note)
+        if below in self.taken:
+            why = "another folder has its name in [[memory.folders]]; rename one of them"
+            self.problems.append(Problem(f"{self.folder.path.name}/{below}", why, hides_notes=True))
+        elif entry.is_symlink():
+            self.check_link(below, is_note=is_note)
         elif entry.is_dir(follow_symlinks=False):
             if fault := find_name_fault(entry.name):
-                self.add_problem(path, fault, hides_notes=True)
-            else:
-                self.folders.append(path)
+                self.add_problem(below, fault, hides_notes=True)
+            elif not self.folder.excludes_all_in(below):
+                self.folders.append(below)
         elif not is_note:
             return
         elif fault := find_name_fault(entry.name):
-            self.add_problem(path, fault, hides_notes=True)
+            self.add_problem(below, fault, hides_notes=True)
         elif entry.is_file(follow_symlinks=False):
             with suppress(FileNotFoundError):
-                self.add(path, entry.stat(follow_symlinks=False))
+                self.add(self.prefix + below, entry.stat(follow_symlinks=False))
         else:
-            self.add_problem(path, "it is a pipe, a socket or a device, not a file")
+            self.add_problem(below, "it is a pipe, a socket or a device, not a file")
 
-    def check_link(self, path: str, *, is_note: bool) -> None:
+    def check_link(self, below: str, *, is_note: bool) -> None:
         # pathlib raises if a folder on the way may not be entered, which would hide everything beside the
         # link.
-        real = os.path.realpath(f"{self.root}/{path}")
+        real = os.path.realpath(f"{self.root}/{below}")
         is_folder = os.path.isdir(real)  # noqa: PTH112
         if not (is_note or is_folder):
             return
         if not f"{real}/".startswith(f"{self.root}/"):
-            self.add_problem(path, "it is a symbolic link that leads out of the memory folder")
+            home = self.folder.name or "memory"
+            self.add_problem(below, f"it is a symbolic link that leads out of the {home} folder")
         elif fault := _find_link_fault(real):
-            self.add_problem(path, fault)
+            self.add_problem(below, fault)
         elif not is_folder and (
             not is_note_name(real) or any(map(find_name_fault, real[len(self.root) + 1 :].split("/")))
         ):
-            self.add_problem(path, "it is a symbolic link to a file that is not a note")
+            self.add_problem(below, "it is a symbolic link to a file that is not a note")
 
     def add(self, path: str, found: os.stat_result) -> None:
         note = NoteStat.of(path, found)
@@ -194,8 +243,18 @@ class _FolderWalk:
                 return
         self.notes.append(note)
 
-    def add_problem(self, path: str, why: str, *, hides_notes: bool = False) -> None:
+    def add_problem(self, below: str, why: str, *, hides_notes: bool = False) -> None:
+        path = self.folder.name if self.folder.name and below == "." else self.prefix + below
         self.problems.append(Problem(format_path(path), why, hides_notes))
+
+
+def _identity(root: str) -> tuple[int, int] | None:
+    """Return an id of the folder at this path; None if there is none."""
+    try:
+        found = os.stat(root)  # noqa: PTH116
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _find_link_fault(real: str) -> str:

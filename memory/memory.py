@@ -38,6 +38,7 @@ from memory.listing import Listing, Problem
 from memory.locked_note import LockedNote
 from memory.note_draft import NoteDraft, WriteTarget
 from memory.note_edits import LineCorrection
+from memory.note_folders import NoteFolder
 from memory.note_search import NoteSearch
 from memory.notes import Notes, NoteText
 from memory.progress import JobProgress, RunningJobs
@@ -45,7 +46,7 @@ from memory.restoration import find_correction
 from memory.scan import scan_notes
 from memory.search import SearchResults
 from memory.settings import MemorySettings, SearchSettings
-from memory.status import CacheStatus, MemoryStatus, count_embeddings
+from memory.status import CacheStatus, FolderStatus, MemoryStatus, count_embeddings
 from memory.sync import SyncReport
 from memory.synced_index import SyncedIndex
 from memory.trash import TrashItem, find_note
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from memory.health.report import HealthReport
     from memory.postgres.note_locks import NoteLocks as SharedNoteLocks
     from memory.postgres.server import Server
-    from memory.watcher import Watcher
+    from memory.watcher import Watcher, WatchState
 
 log = logging.getLogger(__name__)
 
@@ -104,21 +105,25 @@ class Memory:
         private = workspace / ".commonplace"
         self._settings = settings
         self._now = now
-        self._folder = workspace / settings.path
         self._member = uuid4().hex
         location: IndexLocation
         self._locks: SharedNoteLocks | None = None
-        fingerprint = compute_fingerprint(settings.chunk)
         if server:
             from memory.postgres.note_locks import NoteLocks
 
             self._locks = NoteLocks(server)
+            fingerprint = compute_fingerprint(settings.chunk, folders=settings.folders)
             location = IndexServerLocation(
                 server, fingerprint=fingerprint, user=instance, member=self._member
             )
         else:
-            location = IndexFileLocation(private, fingerprint=fingerprint)
-        self._notes = Notes(self._folder, private=private, shared=self._locks)
+            location = IndexFileLocation(private, fingerprint=compute_fingerprint(settings.chunk))
+        self._notes = Notes(
+            workspace / settings.path,
+            private=private,
+            others=[*map(NoteFolder.of, settings.folders)],
+            shared=self._locks,
+        )
         self._closed = self._stopping = False
         self._examining: asyncio.Future[HealthReport] | None = None
         self._jobs = RunningJobs()
@@ -144,7 +149,7 @@ class Memory:
             now=now,
             scan=partial(scan_notes, self._notes, max_tokens=settings.chunk.target_tokens),
         )
-        self._watcher: Watcher | None = None
+        self._watchers: dict[str, Watcher] = {}
         self._followers: list[Callable[[], None]] = []
 
     @property
@@ -200,25 +205,30 @@ class Memory:
         if self._index.location.file is None:
             tasks["index news"] = self._follow_notifications
         if self._settings.watch.enabled:
-            tasks["watcher"] = self._watch
+            for folder in self._notes.folders:
+                tasks[f"watcher {folder.name}".rstrip()] = partial(self._watch, folder)
         return tasks
 
     async def _run_backfill(self) -> None:
         await self._vectors.run_forever(self._index.run)
 
     def on_notes_changed(self, tell: Callable[[], None]) -> Callable[[], None]:
-        """Call `tell` when the watcher finds that notes may have changed; return a function that ends that.
+        """Call `tell` when a watcher finds that notes may have changed; return a function that ends that.
 
         `tell` must not wait, and must not raise.
         """
         self._followers.append(tell)
         return lambda: self._followers.remove(tell)
 
-    async def _watch(self) -> None:
+    async def _watch(self, folder: NoteFolder) -> None:
         from memory.watcher import Watcher
 
-        self._watcher = Watcher(self._folder, debounce_seconds=self._settings.watch.debounce_seconds)
-        async with contextlib.aclosing(self._watcher.changes()) as changes:
+        watcher = self._watchers[folder.name] = Watcher(
+            folder.path,
+            debounce_seconds=self._settings.watch.debounce_seconds,
+            excludes=folder.excludes_all_in,
+        )
+        async with contextlib.aclosing(watcher.changes()) as changes:
             async for _ in changes:
                 try:
                     await self.sync()
@@ -307,9 +317,10 @@ class Memory:
     ) -> ForgottenLines:
         """Delete these lines from their notes, `words` from the trash, and both from the index.
 
+        Lines in folders that may only be read are hidden instead: no search finds them, and `get` leaves them out.
         Documents with a match in their name are renamed. `remove` and `rename` run in a thread, with the note's lock.
         """
-        removed, missed = await asyncio.to_thread(remove_lines, self._notes, lines, remove)
+        hidden, missed = await asyncio.to_thread(remove_lines, self._notes, lines, remove)
         in_names = await asyncio.to_thread(remove_names, self._notes, words, rename)
         in_trash = await asyncio.to_thread(self._notes.trash.delete_matching, words)
         self._vectors.clear_queries()
@@ -319,7 +330,8 @@ class Memory:
             await self._index.purge()
         except (IndexCorrupted, IndexUnavailable) as error:
             problem = self.redact_server_address(str(error))
-        return ForgottenLines(removed, missed, in_trash, in_names, problem)
+        removed = len(lines) - len(hidden) - len(missed)
+        return ForgottenLines(removed, missed, hidden, in_trash, in_names, problem)
 
     async def get(self, path: str, *, line: int = 1, limit: int | None = None) -> NoteText:
         """Return at most `limit` lines of a note, starting with the 1-based `line`."""
@@ -490,11 +502,24 @@ class Memory:
             index_problem=index_problem,
             last_indexed_at=numbers.last_indexed_at if numbers else None,
             cache=CacheStatus(have.kept, have.hits, have.misses) if have else CacheStatus(None, None, None),
-            watch=self._watcher.state if self._watcher else None,
+            watch=self._watch_state(""),
+            folders=tuple(
+                FolderStatus(
+                    folder.name,
+                    str(folder.path),
+                    folder.is_writable,
+                    next((each.reason for each in problems if each.path == folder.name), ""),
+                    self._watch_state(folder.name),
+                )
+                for folder in self._notes.folders.others
+            ),
             jobs=self._jobs.now(),
             fetching=state.fetching,
             problems=(*problems, *refused),
         )
+
+    def _watch_state(self, folder: str) -> "WatchState | None":
+        return self._watchers[folder].state if folder in self._watchers else None
 
     async def _follow_notifications(self) -> None:
         """Wake the backfill when another instance has indexed notes, since it may not embed them."""

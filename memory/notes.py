@@ -3,18 +3,20 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memory import disk
 from memory.charset import decode, decode_lines, read_raw_lines
 from memory.errors import MemoryFault, NoteMissing, NoteUnreadable, NoteUnwritable
 from memory.formatting import format_block
+from memory.hidden_lines import HiddenLines
 from memory.listing import Listing, NoteStat, list_files, list_notes
 from memory.locked_note import LockedNote
 from memory.locks import LOCK_SECONDS, SharedLock, SharedLocks, lock_note
-from memory.note_edits import normalize_passages
+from memory.note_edits import find_blocks, normalize_passages
 from memory.note_file import TRIES, note_missing, read_one_version
+from memory.note_folders import NoteFolder, NoteFolders
 from memory.note_lookup import add_extension, match_notes, suggest_notes
 from memory.note_source import LoadedNote
 from memory.paths import NotePath, format_path, open_note_folder, resolve_note_path
@@ -37,24 +39,26 @@ class NoteText:
 
 
 class Notes:
-    """The notes in one folder. Methods may be called from any thread; all but `walk` raise `MemoryFault`."""
+    """The notes in all folders. Methods may be called from any thread; all but `walk` raise `MemoryFault`."""
 
     def __init__(
         self,
         folder: Path,
         *,
         private: Path,
+        others: Sequence[NoteFolder] = (),
         lock_timeout: float = LOCK_SECONDS,
         shared: SharedLocks | None = None,
     ) -> None:
         """Keep notes in `folder`; locks, temporary files and trash in `private`.
 
-        The first write creates the folders. `shared` holds the locks of a folder that instances on several
-        hosts write to, each with its own `private`. `lock_timeout` is in seconds.
+        The first write creates these folders. `others` are folders that lie elsewhere. `shared` holds the locks of
+        a folder that instances on several hosts write to, each with its own `private`. `lock_timeout` is in seconds.
         """
-        self._folder = folder
+        self.folders = NoteFolders(NoteFolder(folder), tuple(others))
         self._private = private
         self.trash = Trash(private)
+        self._hidden = HiddenLines(private)
         self._lock_timeout = lock_timeout
         self._shared = shared
 
@@ -65,11 +69,16 @@ class Notes:
 
     def walk(self, *, known: Mapping[str, tuple[int, int, int]] | None = None) -> Listing:
         """Return every note, and every file that looks like a note but cannot be read as one; see `list_notes`."""
-        return list_notes(self._folder, known=known)
+        if not self.folders.others or not (marks := self._read_marks()):
+            return list_notes(self.folders, known=known)
+        # Their stamps differ from the files', so that they are indexed again when another line is hidden.
+        known = {path: stamp for path, stamp in (known or {}).items() if path not in marks}
+        listing = list_notes(self.folders, known=known)
+        return replace(listing, notes=[_mark(stat, marks) for stat in listing.notes])
 
     def files(self, *, limit: int) -> list[str]:
-        """Return the paths of up to `limit` files in the folder, whether they are notes or not."""
-        return list_files(self._folder, limit=limit)
+        """Return the paths of up to `limit` files in the folders, whether they are notes or not."""
+        return list_files(self.folders, limit=limit)
 
     def load(self, path: str) -> LoadedNote:
         """Read a whole note for indexing. Raises `NoteMissing`, `NoteUnreadable` (also if it is over 16 MiB)."""
@@ -77,13 +86,12 @@ class Notes:
 
         with self._open(path) as (place, fd):
             found, data = read_one_version(fd, place.path)
-        decoded = decode(data)
-        return LoadedNote(
-            text=decoded.text,
-            encoding=decoded.encoding,
-            digest=hashlib.sha256(data).hexdigest(),
-            stat=NoteStat.of(place.path, found),
-        )
+        decoded, stat = decode(data), NoteStat.of(place.path, found)
+        text, digest = decoded.text, hashlib.sha256(data)
+        if place.folder.name and (marks := self._hidden.marks()).get(place.path):
+            text, stat = self._hidden.blank(place.path, text), _mark(stat, marks)
+            digest.update(b"%d" % marks[place.path])
+        return LoadedNote(text, decoded.encoding, digest.hexdigest(), stat)
 
     def read(self, path: str, *, line: int = 1, limit: int | None = None) -> NoteText:
         """Read up to `limit` lines (all by default) from the 1-based `line`; the note may be of any size.
@@ -101,7 +109,10 @@ class Notes:
         if line > max(total, 1):
             lines = "1 line" if total == 1 else f"{total} lines"
             raise MemoryFault(f"{place.path} has {lines}; there is no line {line}.")
-        return NoteText(place.path, decode_lines(wanted), line, line + len(wanted) - 1, total)
+        text = decode_lines(wanted)
+        if place.folder.name:
+            text = self._hidden.blank(place.path, text)
+        return NoteText(place.path, text, line, line + len(wanted) - 1, total)
 
     def resolve_path(self, asked: str) -> str:
         """Return the path of the note that `asked` means, as results and records name it.
@@ -147,12 +158,36 @@ class Notes:
         with self.held(path, existing=True) as note:
             return note.edit(old, new)
 
+    def is_read_only(self, path: str) -> bool:
+        """Return whether the note is in a folder that may only be read."""
+        return not self.folders.locate(path.split("/"))[0].is_writable
+
+    def hide(self, path: str, blocks: Sequence[str]) -> frozenset[str]:
+        """Leave whole lines of a read-only note out of everything from now on; return the blocks that were found.
+
+        Its file stays as it is. Raises `NoteMissing`, `NoteUnreadable`, `NoteUnwritable`.
+        """
+        note = self.load(path)
+        numbers, found = find_blocks(note.text, blocks)
+        lines = note.text.split("\n")
+        if numbers:
+            self._hidden.hide(note.stat.path, [lines[number] for number in numbers])
+        return found
+
+    def _read_marks(self) -> Mapping[str, int]:
+        """Return the marks of `HiddenLines`; none if they cannot be read, since then no such note can be loaded."""
+        try:
+            return self._hidden.marks()
+        except NoteUnreadable:
+            return {}
+
     @contextmanager
     def held(self, path: str, *, existing: bool = False) -> Iterator["LockedNote"]:
         """Hold a note's lock; everyone who respects the lock, in any process, waits meanwhile.
 
         `existing`: as in `resolve_note_path`. If the folder is shared and its locks cannot be reached, the
-        note can be appended to but not edited. Raises `NoteUnwritable`, `PathRefused`.
+        note can be appended to but not edited. Raises `NoteUnwritable`, also in a folder that is read-only or
+        away, and `PathRefused`.
         """
         with self._hold_lock(path, existing=existing) as (place, lock):
             yield LockedNote(place, private=self._private, lock=lock)
@@ -160,7 +195,7 @@ class Notes:
     @contextmanager
     def _open(self, path: str) -> Iterator[tuple[NotePath, int]]:
         """Open a note for reading; yields its path and file descriptor."""
-        place = resolve_note_path(self._folder, path, existing=True)
+        place = resolve_note_path(self.folders, path, existing=True)
         try:
             with open_note_folder(place) as folder:
                 fd = disk.open_file(place.name, os.O_RDONLY, folder=folder)
@@ -169,6 +204,8 @@ class Notes:
             finally:
                 os.close(fd)
         except (FileNotFoundError, NotADirectoryError):
+            if why := _explain_away(place):
+                raise NoteUnreadable(f"{format_path(path)} could not be read: {why}.") from None
             raise note_missing(path) from None
         except OSError as error:
             raise NoteUnreadable(f"{format_path(path)} could not be read: {disk.reason(error)}.") from error
@@ -178,14 +215,38 @@ class Notes:
         """Resolve the note's real path and hold its local lock and, if shared, its shared lock."""
         timeout = self._lock_timeout
         for _ in range(TRIES):
-            place = resolve_note_path(self._folder, path, existing=existing)
+            place = resolve_note_path(self.folders, path, existing=existing)
+            _check_writable(place)
             shared = self._shared.held(place.path, timeout=timeout) if self._shared else nullcontext()
             with lock_note(self._private / "locks", place.path, timeout=timeout), shared as lock:
                 # The link may have changed while we waited.
-                if resolve_note_path(self._folder, path, existing=existing) == place:
+                if resolve_note_path(self.folders, path, existing=existing) == place:
                     yield place, lock
                     return
         raise NoteUnwritable(f"{format_path(path)} is being moved; try again.")
+
+
+def _mark(stat: NoteStat, marks: Mapping[str, int]) -> NoteStat:
+    return stat._replace(ctime_ns=stat.ctime_ns + marks.get(stat.path, 0))
+
+
+def _explain_away(place: NotePath) -> str:
+    """Return why the note's folder is away; "" if it is there, or is the memory's own."""
+    if not place.folder.name:
+        return ""
+    why = place.folder.explain_absence()
+    return why and f"the folder {place.folder.name} is away ({why})"
+
+
+def _check_writable(place: NotePath) -> None:
+    """Raise `NoteUnwritable` if the note's folder is read-only, or away."""
+    if not place.folder.is_writable:
+        raise NoteUnwritable(
+            f"{place.path} is read-only: notes in {place.folder.name}/ are changed only if `write = true` is set for "
+            "that folder under [[memory.folders]]."
+        )
+    if why := _explain_away(place):
+        raise NoteUnwritable(f"{place.path} was not written: {why}.")
 
 
 def _name_paths(paths: Sequence[str]) -> str:

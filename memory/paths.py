@@ -11,6 +11,7 @@ from pathlib import Path
 from memory.disk import make_private_folder
 from memory.errors import PathRefused
 from memory.normalization import normalize
+from memory.note_folders import NoteFolder, NoteFolders
 
 PATH_MAX_CHARS = 4096
 NAME_MAX_BYTES = 255
@@ -24,15 +25,16 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 @dataclass(frozen=True, slots=True)
 class NotePath:
-    """A note's real location: `root` is the memory folder without links, `parts` the path below it."""
+    """A note's real location: `root` is its folder of notes without links, `parts` the path below it."""
 
+    folder: NoteFolder
     root: str
     parts: tuple[str, ...]
 
     @property
     def path(self) -> str:
         """The note's path as results, tools and commands show it."""
-        return "/".join(self.parts)
+        return self.folder.prefix + "/".join(self.parts)
 
     @property
     def name(self) -> str:
@@ -98,33 +100,46 @@ def split_note_path(path: str) -> tuple[str, ...]:
     return parts
 
 
-def resolve_note_path(folder: Path, path: str, *, existing: bool) -> NotePath:
-    """Return the real location of `path`. Raises `PathRefused` if that is no note inside `folder`.
+def resolve_note_path(folders: NoteFolders, path: str, *, existing: bool) -> NotePath:
+    """Return the real location of `path`. Raises `PathRefused` if that is no note inside its folder.
 
     With `existing`, the memory folder's own name at the beginning (`memory/MEMORY.md`, as people and models
     copy it) is dropped if there is no note under the longer path.
     """
     parts = split_note_path(path)
-    root = os.path.realpath(folder)
-    found = _spell_as_on_disk(root, parts)
+    place = _locate(folders, parts)
     if (
         existing
         and len(parts) > 1
-        and parts[0] == folder.name
-        and not os.path.lexists("/".join((root, *found)))
+        and parts[0] == folders.own.path.name
+        and not os.path.lexists(_join(place))
     ):
-        found = _spell_as_on_disk(root, parts[1:])
-    joined = "/".join((root, *found))
+        place = _locate(folders, parts[1:])
+    folder, joined = place.folder, _join(place)
     real = os.path.realpath(joined)
-    if real == joined:
-        return NotePath(root, found)
-    if not real.startswith(f"{root}/"):
-        raise PathRefused(f"{format_path(path)} leads out of the memory folder.")
-    inside = real[len(root) + 1 :]
-    try:
-        return NotePath(root, split_note_path(inside))
-    except PathRefused as refused:
-        raise PathRefused(f"{format_path(path)} is a link to a file that is not a note: {refused}") from None
+    if real != joined:
+        if not real.startswith(f"{place.root}/"):
+            raise PathRefused(f"{format_path(path)} leads out of the {folder.name or 'memory'} folder.")
+        inside = real[len(place.root) + 1 :]
+        try:
+            place = NotePath(folder, place.root, split_note_path(inside))
+        except PathRefused as refused:
+            raise PathRefused(
+                f"{format_path(path)} is a link to a file that is not a note: {refused}"
+            ) from None
+    if folder.excludes("/".join(place.parts)):
+        raise PathRefused(f"{format_path(path)} is excluded by the settings of [[memory.folders]].")
+    return place
+
+
+def _locate(folders: NoteFolders, parts: tuple[str, ...]) -> NotePath:
+    folder, below = folders.locate(parts)
+    root = os.path.realpath(folder.path)
+    return NotePath(folder, root, _spell_as_on_disk(root, below))
+
+
+def _join(place: NotePath) -> str:
+    return "/".join((place.root, *place.parts))
 
 
 def _spell_as_on_disk(root: str, parts: tuple[str, ...]) -> tuple[str, ...]:
@@ -148,12 +163,13 @@ def _spell_as_on_disk(root: str, parts: tuple[str, ...]) -> tuple[str, ...]:
 def open_note_folder(place: NotePath, *, create: bool = False) -> Iterator[int]:
     """Open the note's folder, name by name and following no link; yields its descriptor.
 
-    A link that was put in the path after it was resolved is not followed. Raises OSError.
+    A link that was put in the path after it was resolved is not followed. A folder that lies elsewhere is never
+    created: it may be mounted later. Raises OSError.
     """
     try:
         fd = os.open(place.root, _FOLDER_FLAGS)
     except FileNotFoundError:
-        if not create:
+        if not create or place.folder.name:
             raise
         make_private_folder(Path(place.root).parent)
         Path(place.root).mkdir(exist_ok=True)

@@ -1,6 +1,6 @@
 """Settings of the memory: each key with its default and, below it, its explanation for the user."""
 
-from pathlib import PurePosixPath
+from pathlib import PurePath, PurePosixPath
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, Strict, field_validator, model_validator
@@ -142,16 +142,64 @@ class ReindexSettings(Section):
     """Minutes between two scans."""
 
 
+class FolderSettings(Section):
+    """Another folder of notes, such as an Obsidian vault: searched where it lies, and only read unless you say so."""
+
+    path: str = Field(min_length=1, examples=["~/Obsidian/Vault"])
+    """The folder; it may lie anywhere outside the workspace's own notes."""
+    name: str = Field(default="", examples=["vault"])
+    """Its name among your notes, whose paths are then like vault/trips/oslo.md; empty for the folder's own name."""
+    write: bool = False
+    """Whether notes in it may be changed. If not, nothing in it is ever written."""
+    exclude: Texts = Field(default=(), examples=[["Templates/", "*.excalidraw.md"]])
+    """What to leave out, in patterns as in a .gitignore file."""
+
+    @property
+    def shown_name(self) -> str:
+        """The name of the folder among the notes."""
+        return self.name or PurePath(self.path).name
+
+    @field_validator("name")
+    @classmethod
+    def _one_name(cls, value: str) -> str:
+        from memory.folder_checks import check_name
+
+        if value:
+            check_name(value)
+        return value
+
+    @field_validator("exclude")
+    @classmethod
+    def _patterns(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        from memory.folder_checks import check_patterns
+
+        check_patterns(value)
+        return value
+
+
 class MemorySettings(Section):
     """Your notes."""
 
     path: str = "memory"
     """Folder of your notes, inside the workspace."""
+    folders: Annotated[tuple[FolderSettings, ...], Strict(False)] = ()
+    """Other folders of notes, each a table [[memory.folders]]."""
     chunk: ChunkSettings = section_field()
     embedding: EmbeddingSettings = section_field()
     search: SearchSettings = section_field()
     watch: WatchSettings = section_field()
     reindex: ReindexSettings = section_field()
+
+    @model_validator(mode="after")
+    def _folders_differ(self) -> Self:
+        if self.folders:
+            from memory.folder_checks import check_names
+
+            try:
+                check_names([folder.shown_name for folder in self.folders], own=PurePosixPath(self.path).name)
+            except ValueError as error:
+                raise SettingsConflict("folders", str(error)) from error
+        return self
 
     @field_validator("path")
     @classmethod

@@ -25,6 +25,25 @@ class CacheStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class FolderStatus:
+    """The state of a folder of notes that lies elsewhere."""
+
+    name: str
+    path: str
+    write: bool
+    """Whether notes in it may be changed."""
+    away: str
+    """Why it could not be read when it was last scanned; empty if it could."""
+    watch: "WatchState | None"
+    """How changes are noticed; None if it is not watched."""
+
+    @property
+    def watch_problem(self) -> str:
+        """Why changes are not noticed by events; empty if they are, or if it is away or not watched."""
+        return "" if self.away or self.watch is None else self.watch.reason or self.watch.error
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryStatus:
     """What the memory holds and how it can be searched.
 
@@ -71,6 +90,8 @@ class MemoryStatus:
     cache: CacheStatus
     watch: "WatchState | None"
     """How changes are noticed; None if the folder is not watched."""
+    folders: tuple[FolderStatus, ...]
+    """The folders of notes that lie elsewhere."""
     jobs: tuple[JobProgress, ...]
     """Jobs that are running now."""
     fetching: "Fetching | None"

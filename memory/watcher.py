@@ -1,4 +1,4 @@
-"""Watch the notes' folder for changes: by file system events, and by polling where there are none."""
+"""Watch a folder of notes for changes: by file system events, and by polling where there are none."""
 
 import asyncio
 import errno
@@ -36,6 +36,7 @@ _ADDED, _DELETED = 1, 3
 
 _Result = TypeVar("_Result")
 _Identity = tuple[int, int]
+ExcludesFolder = Callable[[str], bool]
 _Mode = Literal["off", "waiting", "events", "polling"]
 
 
@@ -132,9 +133,20 @@ class Watcher:
     system has no events, the notes are scanned every few seconds, and `state` says so.
     """
 
-    def __init__(self, folder: Path, *, debounce_seconds: float, times: WatchTimes | None = None) -> None:
-        """Store the settings. A change is reported after `debounce_seconds` without another one."""
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        debounce_seconds: float,
+        excludes: ExcludesFolder = lambda below: False,
+        times: WatchTimes | None = None,
+    ) -> None:
+        """Store the settings. A change is reported after `debounce_seconds` without another one.
+
+        `excludes` returns whether a folder at a path below `folder` is not to be watched.
+        """
         self._folder = folder
+        self._excludes = excludes
         self._times = times or WatchTimes()
         self._debounce = debounce_seconds
         self._longest = max(self._times.longest, 2 * debounce_seconds)
@@ -176,7 +188,7 @@ class Watcher:
                     await self._step(thread)
                 except Exception as error:
                     # Watching must go on after any error; the next scan starts from nothing.
-                    log.exception("Watching the notes failed; trying again in %g s", self._times.root)
+                    log.exception("Watching %s failed; trying again in %g s", self._folder, self._times.root)
                     self._error = format_path(f"{type(error).__name__}: {error}")
                     self._reset()
                     await asyncio.sleep(self._times.root)
@@ -269,7 +281,10 @@ class Watcher:
 
     async def _scan(self, thread: ThreadPoolExecutor) -> None:
         """Scan the notes; report what changed, and watch again if folders came or went."""
-        before, self._seen = self._seen, await _run(thread, lambda: _scan_folder(self._folder))
+        before, self._seen = (
+            self._seen,
+            await _run(thread, lambda: _scan_folder(self._folder, self._excludes)),
+        )
         self._scanned_at, self._last_look_at = time.monotonic(), _format_now()
         stirred = before.to_watch != self._seen.to_watch
         if stirred or before.notes != self._seen.notes:
@@ -320,11 +335,11 @@ class Watcher:
         self._logged_mode = now
         mode, why = now
         if mode == "polling":
-            log.warning("Scanning the notes every few seconds: %s", why)
+            log.warning("Scanning the notes in %s every few seconds: %s", self._folder, why)
         elif mode == "waiting":
-            log.warning("There is nothing to watch yet: %s", why)
+            log.warning("There is nothing to watch in %s yet: %s", self._folder, why)
         else:
-            log.info("Watching the notes by system events")
+            log.info("Watching the notes in %s by system events", self._folder)
 
 
 async def _run(thread: ThreadPoolExecutor, work: Callable[[], _Result]) -> _Result:
@@ -376,7 +391,7 @@ def explain_missing_events(folder: Path, write: Callable[[], object], *, seconds
     return "" if isinstance(told, set) and told else "the system sends no events for changes there"
 
 
-def _scan_folder(folder: Path) -> _Scan:
+def _scan_folder(folder: Path, excludes: ExcludesFolder) -> _Scan:
     began, used = time.monotonic(), time.thread_time()
     root = os.path.realpath(folder)
     folders: dict[str, _Identity] = {}
@@ -397,7 +412,7 @@ def _scan_folder(folder: Path) -> _Scan:
                     if entry.name[0] == ".":
                         continue
                     if entry.is_dir(follow_symlinks=False):
-                        if not find_name_fault(entry.name):
+                        if not (find_name_fault(entry.name) or excludes(prefix + entry.name)):
                             left.append(prefix + entry.name)
                     elif is_note_name(entry.name):
                         with suppress(FileNotFoundError):

@@ -1,6 +1,7 @@
 """Find out from a note's content whether an interrupted write was done, and what is missing; pure."""
 
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -46,6 +47,8 @@ class BeforeReplacement:
     old_count: int
     """How often exactly the old lines occur; `new_count`: the same of the new ones."""
     new_count: int
+    line_counts: tuple[int, ...] = ()
+    """How often each of the lines occurs that become more or fewer; () if an earlier version stored this."""
 
 
 def before_append(data: bytes, block: str) -> BeforeAppend:
@@ -170,19 +173,45 @@ def before_replacement(
 ) -> BeforeReplacement:
     """Return the state of a note before whole lines are replaced, with `after` as the result."""
     text = decode(data).text
-    return BeforeReplacement(_digest(data), _digest(after), _count_lines(text, old), _count_lines(text, new))
+    lines = Counter(text.split("\n"))
+    return BeforeReplacement(
+        _digest(data),
+        _digest(after),
+        _count_lines(text, old),
+        _count_lines(text, new),
+        tuple(lines[each] for each in _differences(old, new)),
+    )
 
 
 def is_replacement_done(
     data: bytes, before: BeforeReplacement, *, old: Sequence[str], new: Sequence[str]
 ) -> bool:
-    """Return whether whole lines were replaced, from the bytes if nobody changed the note since, else by counting."""
+    """Return whether whole lines were replaced, from the bytes if nobody changed the note since, else by counting.
+
+    Somebody may have edited some of these lines since, or put others between them, so most of them decide.
+    """
     if (now := _digest(data)) in {before.digest, before.after}:
         return now == before.after
     text = decode(data).text
+    differences = _differences(old, new)
+    if differences and len(differences) == len(before.line_counts):
+        lines = Counter(text.split("\n"))
+        changed = sum(
+            (lines[line] - count) * more > 0
+            for (line, more), count in zip(differences.items(), before.line_counts, strict=True)
+        )
+        return 2 * changed > len(differences)
     if any(new):
         return _count_lines(text, new) > before.new_count
     return _count_lines(text, old) < before.old_count
+
+
+def _differences(old: Sequence[str], new: Sequence[str]) -> dict[str, int]:
+    """Return the lines that become more or fewer, and by how many; headings, which sections share, only if alone."""
+    found = Counter(new)
+    found.subtract(old)
+    changed = {line: more for line, more in found.items() if more and line.strip()}
+    return {line: more for line, more in changed.items() if not line.startswith("#")} or changed
 
 
 def _count_lines(text: str, lines: Sequence[str]) -> int:

@@ -13,7 +13,6 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from bot.commands.registry import COMMANDS
-from bot.config.errors import format_key
 from bot.config.example import example_config, field_explanations, plain_fields, sections, to_toml
 from bot.config.schema import describe_type, strip_none
 from scripts import bounds
@@ -70,12 +69,12 @@ The same everywhere. `WORD` must be given, `[WORD]` may be left out.
 def settings_page() -> str:
     """Return docs/settings.md: a table of keys for each section."""
     parts = [SETTINGS_OPENING]
-    for keys, model, _ in sections():
-        text = field_explanations(model)
-        rows = [_setting_row(name, field, text[name]) for name, field in plain_fields(model)]
+    for section in sections():
+        text = field_explanations(section.model)
+        rows = [_setting_row(name, field, text[name]) for name, field in plain_fields(section.model)]
         heading = (
-            f"## `[{format_key(keys)}]`\n\n{inspect.cleandoc(model.__doc__ or '')}"
-            if keys
+            f"## `{section.header}`\n\n{inspect.cleandoc(section.model.__doc__ or '')}"
+            if section.keys
             else "## At the top"
         )
         table = "\n".join(["| key | default | takes | meaning |", "|---|---|---|---|", *rows])

@@ -1,6 +1,7 @@
 """Replays all recorded changes to the notes, from nothing."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from bot.state.changes import Change
@@ -38,8 +39,9 @@ def _are_alike(stood: Sequence[str], old: Sequence[str]) -> bool:
 
 
 def read_notes(folder: Path) -> dict[str, list[str]]:
-    """Return the lines of each note in a folder that has any."""
-    notes = {
-        str(path.relative_to(folder)): split_lines(path.read_text("utf-8")) for path in folder.rglob("*.md")
-    }
+    """Return the lines of each note in a folder that has any, but not of those that are deleted meanwhile."""
+    notes: dict[str, list[str]] = {}
+    for path in folder.rglob("*.md"):
+        with suppress(FileNotFoundError):
+            notes[str(path.relative_to(folder))] = split_lines(path.read_text("utf-8"))
     return {path: lines for path, lines in notes.items() if lines}

@@ -29,17 +29,17 @@ def no_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("model", [model for _, model, _ in sections()], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", [each.model for each in sections()], ids=lambda model: model.__name__)
 def test_every_setting_is_explained_in_at_most_two_short_lines(model: type[Settings]) -> None:
     text = field_explanations(model)
-    section_names = {keys[-1] for keys, _, _ in sections() if keys} | {"params", "providers", "tokens"}
+    section_names = {each.keys[-1] for each in sections() if each.keys} | {"params", "providers", "tokens"}
     for name in model.model_fields.keys() - section_names:
         assert text[name].endswith("."), name
         assert len(text[name].splitlines()) <= 2, name
         assert len(text[name]) <= 160, name
 
 
-@pytest.mark.parametrize("model", [model for keys, model, _ in sections() if keys], ids=str)
+@pytest.mark.parametrize("model", [each.model for each in sections() if each.keys], ids=str)
 def test_every_section_is_explained(model: type[Settings]) -> None:
     assert model.__doc__
     assert len(model.__doc__.splitlines()) == 1
@@ -67,6 +67,9 @@ def test_the_example_settings_hold_every_key() -> None:
     for keys in known_keys(Settings, ()):
         place = tables
         for key in keys:
+            if isinstance(place, list):
+                place = place[int(key)]
+                continue
             key = next(iter(place)) if key == "NAME" else key
             assert key in place, keys
             place = place[key]

@@ -1,6 +1,5 @@
 """Open the Discord channel."""
 
-import asyncio
 import warnings
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -11,7 +10,6 @@ from bot.channel_store import ChannelStore
 from bot.cluster.ownership import Ownership
 from bot.commands.registry import COMMANDS
 from bot.config.discord import DiscordSettings
-from memory.listing import list_notes
 
 if TYPE_CHECKING:
     from adapters.discord.adapter import DiscordAdapter
@@ -31,8 +29,7 @@ async def open_channel(assistant: "Assistant", ownership: Ownership) -> AsyncIte
     services, settings = assistant.services, assistant.services.settings
 
     async def notes() -> list[str]:
-        listed = await asyncio.to_thread(list_notes, settings.memory_folder)
-        return [note.path for note in listed.notes]
+        return [note.path for note in (await services.memory.listing()).notes]
 
     adapter = DiscordAdapter(
         settings.discord,

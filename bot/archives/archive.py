@@ -25,14 +25,17 @@ from bot.archives.gzip_member import open_member
 from bot.archives.tar_members import ForeignArchive, MemberContent, read_members
 from bot.sanitize import one_line
 from bot.state.snapshot import SnapshotStopped
-from memory import disk
+from memory import disk, hidden_lines
 from memory.paths import NAME_MAX_BYTES, format_path
 
-FORMAT = 2
-"""1: as 2, but always with the notes. Each archive names the lowest version that can read it."""
+FORMAT = 3
+"""1: always with the notes; 2: may be without them; 3: may have hidden lines. Each archive names the lowest version
+that can read it."""
 MANIFEST = "commonplace-backup.json"
 STATE = "state.db"
 NOTES = "memory"
+BESIDE_NOTES = (STATE, hidden_lines.FILE)
+"""Files that may be in an archive beside the notes."""
 
 CHUNK_BYTES = 1 << 18
 MAX_FILES = 1_000_000
@@ -90,7 +93,7 @@ class _Tally:
 
     def manifest(self, *, made_at: str, version: str, problems: Sequence[str], notes: bool) -> Manifest:
         state = STATE in self.names
-        files = len(self.names) - state
+        files = len(self.names.difference(BESIDE_NOTES))
         return Manifest(
             made_at, version, files, self._bytes, state, self._digest.hexdigest(), tuple(problems), notes
         )
@@ -104,12 +107,13 @@ def write_archive(
     *,
     notes: Path | None,
     state: Path | None,
+    hidden: Path | None,
     spool: Path,
     made_at: str,
     version: str,
     stopped: Callable[[], bool],
 ) -> tuple[Manifest, list[str]]:
-    """Write notes and a copy of state.db, if given; return the manifest, and the files that could not be read.
+    """Write notes, a copy of state.db and the hidden lines, if given; return the manifest, and what could not be read.
 
     A note that changes meanwhile is read again, so that its copy is consistent. `spool`: a folder for copies of large
     files. Raises OSError if the archive cannot be written, SnapshotStopped.
@@ -121,13 +125,15 @@ def write_archive(
         tarfile.open(fileobj=packed, mode="w:", format=tarfile.PAX_FORMAT) as tar,
         tempfile.SpooledTemporaryFile(SPOOL_BYTES, dir=str(spool)) as copy,
     ):
-        if state is not None:
-            with state.open("rb") as file:
+        for member, source in zip(BESIDE_NOTES, (state, hidden), strict=True):
+            if source is None:
+                continue
+            with source.open("rb") as file:
                 digest = _digest(file, stopped)
                 file.seek(0)
-                size = os.fstat(file.fileno()).st_size
-                _add(tar, STATE, file, size=size, mode=0o600, mtime=state.stat().st_mtime, stopped=stopped)
-                tally.add(STATE, size, digest)
+                found = os.fstat(file.fileno())
+                _add(tar, member, file, size=found.st_size, mode=0o600, mtime=found.st_mtime, stopped=stopped)
+                tally.add(member, found.st_size, digest)
         for name, file_name, folder in _walk_files(notes, problems) if notes else ():
             try:
                 found, digest = _copy_unchanged(file_name, folder, copy, stopped)
@@ -150,7 +156,8 @@ def write_archive(
         fields = asdict(manifest)
         if manifest.notes:
             del fields["notes"]
-        text = json.dumps({"format": 1 if manifest.notes else FORMAT, **fields}, indent=1).encode() + b"\n"
+        version_needed = 3 if hidden else 1 if manifest.notes else 2
+        text = json.dumps({"format": version_needed, **fields}, indent=1).encode() + b"\n"
         copy.seek(0)
         copy.truncate()
         copy.write(text)
@@ -339,8 +346,8 @@ def _check_name(member: tarfile.TarInfo, *, seen: _Tally) -> tuple[str, ...]:
         if member.size > MAX_MANIFEST_BYTES:
             raise ForeignArchive
         return (MANIFEST,)
-    if member.name == STATE:
-        return (STATE,)
+    if member.name in BESIDE_NOTES:
+        return (member.name,)
     parts = tuple(member.name.split("/"))
     if len(parts) < 2 or parts[0] != NOTES:
         raise ForeignArchive

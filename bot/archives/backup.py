@@ -16,7 +16,7 @@ from typing import TypeVar
 from bot.archives.errors import ArchiveCorrupted, BackupError
 from bot.state.database import StateFault
 from bot.state.snapshot import SnapshotStopped, check_database, copy_database
-from memory import disk
+from memory import disk, hidden_lines
 
 FOLDER = "backups"
 SUFFIX = ".tar.gz"
@@ -167,6 +167,7 @@ class Backups:
                     file,
                     notes=self._notes if notes else None,
                     state=state,
+                    hidden=hidden if (hidden := self._private / hidden_lines.FILE).is_file() else None,
                     spool=temporary,
                     made_at=now.isoformat(timespec="seconds"),
                     version=program_version(),

@@ -23,7 +23,9 @@ from bot.conversations.index_file import delete_index
 from bot.process_lock import RESTORE_PENDING, RESTORE_UNFINISHED, is_unfinished, is_workspace_open
 from bot.state.database import StateFault
 from bot.state.snapshot import check_database
-from memory import disk
+from memory import disk, hidden_lines
+from memory.errors import NoteUnreadable
+from memory.hidden_lines import HiddenLines, read_hidden_lines
 
 _STAGING = "restore-"
 _STATE_FILES = (STATE, f"{STATE}-wal", f"{STATE}-shm")
@@ -161,6 +163,11 @@ def _stage(
                 check_database(staging / STATE)
             except StateFault as fault:
                 raise BackupError(f"{name} cannot be restored: {fault}; nothing was changed") from fault
+        if (staging / hidden_lines.FILE).is_file():
+            try:
+                read_hidden_lines(staging / hidden_lines.FILE)
+            except NoteUnreadable as fault:
+                raise BackupError(f"{name} cannot be restored: {fault}; nothing was changed") from fault
         if manifest.notes:
             (staging / NOTES).mkdir(exist_ok=True)
         os.sync()  # everything, or the order of the next steps would mean nothing
@@ -214,6 +221,8 @@ def _apply(pending: _Pending, *, notes: Path, private: Path) -> None:
     # What is still staged is not in place yet; the files there are the old ones, or newer than the crash.
     if (staging / NOTES).is_dir():
         _replace_notes(staging / NOTES, notes, aside)
+    if (staging / hidden_lines.FILE).is_file():
+        HiddenLines(private).adopt(staging / hidden_lines.FILE)  # those that are hidden now stay hidden
     if (staging / STATE).is_file() or not pending.manifest.state:
         delete_index(private)  # it would seem to fit conversations with the same numbers
         for name in _STATE_FILES:

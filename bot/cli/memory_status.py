@@ -21,6 +21,8 @@ def _format_facts(status: MemoryStatus, now: datetime) -> Iterator[tuple[str, st
     yield "notes", str(status.files)
     yield "chunks", _format_count(status.total_chunks)
     yield "index", status.index
+    for folder in status.folders:
+        yield "folder", f"{folder.name}/: {folder.path}, {phrases.FOLDER_ACCESS[folder.write]}"
     if status.index_problem:
         yield "index error", status.index_problem
     yield "search", _describe_search(status)

@@ -56,7 +56,7 @@ async def show_changes(call: CommandCall, services: Services) -> str | CommandRe
     told = [_format_list(found, wanted, path, call, services)]
     if found.has_more and limit < MAX_COUNT:
         told.append(phrases.CHANGES_MORE.format(count=min(3 * limit, MAX_COUNT)))
-    return "\n\n".join(filter(None, [" ".join(told), describe_coverage(services.settings)]))
+    return _with_coverage(" ".join(told), services)
 
 
 def _format_list(
@@ -98,7 +98,7 @@ async def _show_one(number: int, call: CommandCall, services: Services) -> str |
 
     found, replaced, names = await services.state.read(read)
     if not found.shown:
-        return _unknown(number, call.standing)
+        return _unknown(number, call.standing, services)
     (shown,) = found.shown
     others = _name_others(replaced, shown.change, names, call)
     text = describe_change(shown, names, services.now(), touches=others)
@@ -118,12 +118,13 @@ async def undo_change(call: CommandCall, services: Services) -> str | CommandRep
             undone = await undoing.undo_last(own, key=call.key, origin=call.origin)
             if undone is None:
                 is_owner = call.standing is Standing.OWNER
-                return phrases.UNDO_NOTHING_OWNER if is_owner else phrases.UNDO_NOTHING
+                nothing = phrases.UNDO_NOTHING_OWNER if is_owner else phrases.UNDO_NOTHING
+                return _with_coverage(nothing, services)
         else:
             await undoing.settle_open()
             find = partial(read_one, reader=_reader(call, services), number=int(asked))
             if not (await services.state.read(find)).shown:
-                return _unknown(int(asked), call.standing)
+                return _unknown(int(asked), call.standing, services)
             undone = await undoing.undo(int(asked), key=call.key, origin=call.origin)
     except UndoRefused as refusal:
         told = await _explain(refusal, call, services)
@@ -139,7 +140,9 @@ async def redo_change(call: CommandCall, services: Services) -> str | CommandRep
         undone = await undoing.redo_last(own, key=call.key, origin=call.origin)
     except UndoRefused as refusal:
         return await _explain(refusal, call, services)
-    return await _format_undone(undone, call, services) if undone else phrases.REDO_NOTHING
+    if undone is None:
+        return _with_coverage(phrases.REDO_NOTHING, services)
+    return await _format_undone(undone, call, services)
 
 
 async def _format_undone(undone: Undone, call: CommandCall, services: Services) -> str | CommandReply:
@@ -204,9 +207,14 @@ def _name_others(replaced: Sequence[Change], change: Change, names: ChangeNames,
     return ", ".join(dict.fromkeys(named))
 
 
-def _unknown(number: int, standing: Standing) -> str:
+def _unknown(number: int, standing: Standing, services: Services) -> str:
     phrase = phrases.CHANGE_UNKNOWN if standing is Standing.OWNER else phrases.CHANGE_UNKNOWN_OWN
-    return phrase.format(number=number)
+    return _with_coverage(phrase.format(number=number), services)
+
+
+def _with_coverage(text: str, services: Services) -> str:
+    """Return a text with a notice of what other instances may have changed, if any share the notes."""
+    return "\n\n".join(filter(None, [text, describe_coverage(services.settings)]))
 
 
 def _undo_button(number: int) -> Choice:

@@ -79,6 +79,8 @@ def _format_outcome(done: ForgetOutcome, code: str, *, is_shared: bool) -> str:
             told.append(phrases.FORGET_LEFT.format(places=", ".join(done.missed)))
         return "\n\n".join([*told, phrases.FORGET_AGAIN.format(code=code)])
     told = [phrases.FORGOTTEN.format(**counts)]
+    if done.hidden:
+        told.append(phrases.FORGET_HIDDEN.format(places=", ".join(done.hidden)))
     if done.missed:
         told.append(phrases.FORGET_MISSED.format(places=", ".join(done.missed)))
     if done.problem:

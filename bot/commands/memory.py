@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from memory.listing import Problem
     from memory.note_draft import WriteTarget
     from memory.search import SearchResults
-    from memory.status import MemoryStatus
+    from memory.status import FolderStatus, MemoryStatus
 
 MemoryAction = Callable[[CommandCall, Services, str], Awaitable[str]]
 """An action of `/memory`; it gets the text after its name."""
@@ -233,6 +233,14 @@ def describe_search(status: "MemoryStatus", *, why: bool) -> str:
     return phrases.BY_WORDS_SINCE.format(reason=reason) if why else phrases.BY_WORDS
 
 
+def describe_folder(folder: "FolderStatus") -> str:
+    """Describe a folder of notes that lies elsewhere in one line."""
+    state = folder.away or phrases.FOLDER_ACCESS[folder.write]
+    return phrases.FOLDER.format(
+        name=folder.name, state=f"{state} ({why})" if (why := folder.watch_problem) else state
+    )
+
+
 def describe_indexing(status: "MemoryStatus", services: Services) -> "Iterator[str]":
     """Yield a line each on index problems, vectors, watcher, failed tasks, nightly jobs and running work."""
     background, now, redact_server_address = (
@@ -250,6 +258,8 @@ def describe_indexing(status: "MemoryStatus", services: Services) -> "Iterator[s
         line = phrases.WATCH[watch.mode] if watch.alive or watch.mode == "waiting" else phrases.WATCH_DEAD
         reason = watch.reason or watch.error
         yield f"{line} ({reason})" if reason else line
+    for folder in status.folders:
+        yield describe_folder(folder)
     if (conversations := services.conversations) and conversations.problem:
         yield phrases.CONVERSATIONS_PROBLEM.format(problem=conversations.problem)
     for failure in services.supervisor.failures:

@@ -4,6 +4,7 @@ import ast
 import inspect
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
@@ -16,7 +17,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from bot.config.errors import format_key
-from bot.config.schema import Model, section_fields, strip_none, table_value
+from bot.config.schema import Model, list_entry, section_fields, strip_none, table_value
 from bot.config.settings import Settings
 
 WIDTH = 100
@@ -41,24 +42,44 @@ def field_explanations(model: Model) -> dict[str, str]:
     return found
 
 
-def sections(
-    model: Model = Settings, keys: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], Model, bool]]:
-    """Yield each section in the file's order: its keys, its class, and whether its name is only an example."""
-    yield keys, model, False
+@dataclass(frozen=True, slots=True)
+class ListedSection:
+    """A section as the example file shows it."""
+
+    keys: tuple[str, ...]
+    model: Model
+    is_example: bool = False
+    """Whether it stands for any number of tables, of which there is none by default."""
+    in_list: bool = False
+    """Whether these tables have no names."""
+
+    @property
+    def header(self) -> str:
+        """The line above its keys."""
+        key = format_key(self.keys)
+        return f"[[{key}]]" if self.in_list else f"[{key}]"
+
+
+def sections(model: Model = Settings, keys: tuple[str, ...] = ()) -> Iterator[ListedSection]:
+    """Yield each section in the file's order."""
+    yield ListedSection(keys, model)
     for name, field in model.model_fields.items():
         annotation: Any = field.annotation
         if section_fields(annotation) is not None:
             yield from sections(annotation, (*keys, name))
         elif section_fields(entry := table_value(annotation)) is not None:
-            yield (*keys, name, field.examples[0] if field.examples else name), entry, True
+            example = field.examples[0] if field.examples else name
+            yield ListedSection((*keys, name, example), entry, is_example=True)
+        elif (entry := list_entry(annotation)) is not None:
+            yield ListedSection((*keys, name), entry, is_example=True, in_list=True)
 
 
 def plain_fields(model: Model) -> Iterator[tuple[str, FieldInfo]]:
     """Yield the fields of a section that are not sections themselves."""
     for name, field in model.model_fields.items():
         annotation = strip_none(field.annotation)
-        if section_fields(annotation) is None and section_fields(table_value(annotation)) is None:
+        entries = (annotation, table_value(annotation), list_entry(annotation))
+        if all(section_fields(each) is None for each in entries):
             yield name, field
 
 
@@ -75,16 +96,16 @@ def to_toml(value: Any) -> str:
 def example_config() -> str:
     """Return a settings file with every key, its default and its explanation."""
     lines = _to_comment(HEADER)
-    for keys, model, is_example in sections():
+    for section in sections():
         lines.append("")
-        if keys:
+        if section.keys:
             lines += [
-                *_to_comment(inspect.cleandoc(model.__doc__ or "")),
-                f"{'#' * is_example}[{format_key(keys)}]",
+                *_to_comment(inspect.cleandoc(section.model.__doc__ or "")),
+                f"{'#' * section.is_example}{section.header}",
             ]
-        text = field_explanations(model)
-        for name, field in plain_fields(model):
-            set_by_default = not is_example and field.default not in {None, PydanticUndefined}
+        text = field_explanations(section.model)
+        for name, field in plain_fields(section.model):
+            set_by_default = not section.is_example and field.default not in {None, PydanticUndefined}
             value = field.examples[0] if field.examples else field.default
             lines += _to_comment(text[name])
             lines.append(f"{'' if set_by_default else '#'}{name} = {to_toml(value)}")

@@ -30,6 +30,13 @@ def table_value(annotation: Any) -> Any:
     return _strip_metadata(get_args(annotation)[1]) if get_origin(annotation) is dict else None
 
 
+def list_entry(annotation: Any) -> Model | None:
+    """Return the class of the entries of a list of tables; None for any other annotation."""
+    annotation = _strip_metadata(annotation)
+    entry = get_args(annotation)[0] if get_origin(annotation) is tuple else None
+    return entry if section_fields(entry) is not None else None
+
+
 def _strip_metadata(annotation: Any) -> Any:
     """Return `T` for `Annotated[T, ...]`, anything else unchanged."""
     return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
@@ -44,7 +51,7 @@ def walk_keys(model: Model, keys: Sequence[str | int]) -> Iterator[tuple[str | i
             if (field := fields.get(str(key))) is None:
                 return
             annotation = strip_none(field.annotation)
-        elif get_origin(annotation) in {dict, tuple}:
+        elif get_origin(annotation := _strip_metadata(annotation)) in {dict, tuple}:
             annotation = _strip_metadata(get_args(annotation)[1 if get_origin(annotation) is dict else 0])
         else:
             return
@@ -57,12 +64,13 @@ def is_secret(annotation: Any) -> bool:
 
 
 def known_keys(model: Model, keys: Sequence[str | int] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield every possible key; free names are taken from `keys`, or are the placeholder NAME."""
+    """Yield every possible key; free names and numbers are taken from `keys`, or are the placeholders NAME and 0."""
 
     def below(annotation: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        if (entry := table_value(annotation)) is not None:
+        is_list = (entry := list_entry(annotation)) is not None
+        if is_list or (entry := table_value(annotation)) is not None:
             named = len(keys) > len(path) and tuple(keys[: len(path)]) == path
-            yield from below(entry, (*path, str(keys[len(path)]) if named else "NAME"))
+            yield from below(entry, (*path, str(keys[len(path)]) if named else "0" if is_list else "NAME"))
         for name, field in (section_fields(annotation) or {}).items():
             yield (*path, name)
             yield from below(strip_none(field.annotation), (*path, name))
@@ -88,6 +96,8 @@ def describe_type(annotation: Any, field: FieldInfo | None = None) -> str:
         return "one of " + ", ".join(f'"{value}"' for value in get_args(annotation))
     if annotation in {str, SecretStr, Path}:
         return "text in quotes"
+    if list_entry(annotation) is not None:
+        return "a list of tables"
     if get_origin(annotation) is tuple:
         return 'a list of text, such as ["a", "b"]'
     return "a table"

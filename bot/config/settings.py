@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
     from zoneinfo import ZoneInfo
 
+    from memory.note_folders import NoteFolders
+
 __all__ = ["ConfigError", "Settings", "config_file", "load_settings", "read_again"]
 
 BUILTIN_PROVIDER = "builtin"
@@ -688,6 +690,13 @@ class Settings(Section, BaseSettings):
         return self.workspace / self.memory.path
 
     @property
+    def note_folders(self) -> "NoteFolders":
+        """All folders of notes: our own, and those that lie elsewhere."""
+        from memory.note_folders import NoteFolder, NoteFolders
+
+        return NoteFolders(NoteFolder(self.memory_folder), tuple(map(NoteFolder.of, self.memory.folders)))
+
+    @property
     def private_folder(self) -> Path:
         """The folder of the index, the conversations and our other files."""
         return self.workspace / PRIVATE_FOLDER
@@ -766,10 +775,30 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
             "providers": providers,
             **channels,
             "instance": settings.instance.model_copy(update={"take_over": others}),
+            "memory": settings.memory.model_copy(
+                update={
+                    "folders": tuple(
+                        each.model_copy(
+                            update={"path": _resolve_from_file(file, each.path, "memory.folders")}
+                        )
+                        for each in settings.memory.folders
+                    )
+                }
+            ),
         }
     )
+    if loaded.memory.folders:
+        _check_folders(loaded)
     loaded._read_from = ReadFrom(file, config, workspace)
     return loaded
+
+
+def _check_folders(settings: Settings) -> None:
+    """Raise `ConfigError` if the other folders of notes overlap our own or each other, or a name is taken."""
+    from memory.folder_checks import find_conflict
+
+    if fault := find_conflict(settings.note_folders, private=settings.private_folder):
+        raise ConfigError(f"memory.folders cannot be used: {printable(fault)}")
 
 
 def _with_token(section: ChannelSettings) -> ChannelSettings:

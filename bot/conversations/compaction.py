@@ -161,23 +161,27 @@ class Compactor:
         return await self._flush(conversation.chat, conversation.id, upto=None, cause=cause, key=key)
 
     async def end(self, chat: ChatId, *, flush: bool, key: str) -> FlushResult:
-        """Flush a chat's conversation and end it; with the same key again, no other one is ended."""
+        """Flush a chat's conversation and end it; with the same key again, no other one is ended.
+
+        What cannot be flushed now is flushed later.
+        """
         number = await self._state.change(lambda db: flushes.end_once(db, key, str(chat)))
         if number is None:
             return FlushResult("old")
         flushed = FlushResult("old")
         if flush:
             flushed = await self._flush(chat, number, upto=None, cause="new", key=key)
-        await self._state.change(lambda db: flushes.close(db, number, at=self._state.at()))
+        await self._close(chat, number, flush=flush, key=key)
         return flushed
 
     async def end_later(self, chat: ChatId, *, flush: bool, key: str) -> None:
         """End a chat's conversation and flush it later, so that nobody waits for that."""
         number = await self._state.change(lambda db: flushes.end_once(db, key, str(chat)))
         if number is not None:
-            if flush and self._settings.enabled:
-                await self._flusher.enqueue(str(chat), number, key=key)
-            await self._state.change(lambda db: flushes.close(db, number, at=self._state.at()))
+            await self._close(chat, number, flush=flush, key=key)
+
+    async def _close(self, chat: ChatId, number: int, *, flush: bool, key: str) -> None:
+        await self._flusher.close(str(chat), number, flush=flush and self._settings.enabled, key=key)
 
     # -- in the background ------------------------------------------------------------------------------------
 

@@ -233,9 +233,14 @@ class Conversation:
 
     def reading(self, *, before: int | None = None) -> TurnReading:
         """Return what a model has read of the conversation, up to the entry `before` (a seq), which is left out."""
-        messages = (each.message for each in self.entries if before is None or each.seq < before)
+        entries = [each for each in self.entries if before is None or each.seq < before]
         passages = (attribute_passage(each.text, each.says) for each in self.passages)
-        return TurnReading(tuple(messages), self.summary, "\n".join([self.recalled, *passages]))
+        return TurnReading(
+            tuple(each.message for each in entries),
+            self.summary,
+            "\n".join([self.recalled, *passages]),
+            _find_asked(entries),
+        )
 
     async def save_recalled(self, recalled: str) -> None:
         """Store what the notes say at the start of the conversation."""
@@ -350,6 +355,19 @@ def _without_answer(entries: Sequence[Entry]) -> list[Entry]:
     while kept and isinstance(last := kept[-1].message, AssistantMessage) and not last.calls:
         kept.pop()
     return kept
+
+
+def _find_asked(entries: Sequence[Entry]) -> tuple[UserMessage, ...]:
+    """Return the latest messages of people in a row, as far as they are the last one's: others may be guests."""
+    asked: list[UserMessage] = []
+    by = ""
+    for each in reversed(entries):
+        if isinstance(each.message, UserMessage) and (not asked or each.by == by):
+            asked.insert(0, each.message)
+            by = each.by
+        elif asked:
+            break
+    return tuple(asked)
 
 
 def _has_answer(message: Message) -> bool:

@@ -110,10 +110,15 @@ class Flusher:
             return FlushResult("fault", fault=str(fault))
         return combine_results(done)
 
-    async def enqueue(self, chat: str, conversation: int, *, key: str) -> None:
-        """Leave everything that is not flushed yet to the next `resume`."""
-        if self._extractor.has_model(await self._state.read_chosen_model(chat)):
-            await self._begin(chat, conversation, upto=None, cause="idle", key=key, beside=True)
+    async def close(self, chat: str, conversation: int, *, flush: bool, key: str) -> None:
+        """End a conversation; with `flush`, leave everything that is not flushed yet to the next `resume`.
+
+        That is one transaction, so nothing can be said in between that nobody would flush.
+        """
+        if flush and self._extractor.has_model(await self._state.read_chosen_model(chat)):
+            await self._begin(chat, conversation, upto=None, cause="idle", key=key, beside=True, closes=True)
+        else:
+            await self._state.change(lambda db: flushes.close(db, conversation, at=self._state.at()))
 
     def has_model(self, prefer: str) -> bool:
         """Return whether there is a language model to ask."""
@@ -141,11 +146,14 @@ class Flusher:
         cause: Cause,
         key: str,
         beside: bool = False,
+        closes: bool = False,
     ) -> Flush | None:
         now, at = self._now(), self._state.at()
 
         def begin(db: "Connection") -> Flush | None:
             name, _ = flushes.read_chat(db, chat)
+            if closes:
+                flushes.close(db, conversation, at=at)
             return flushes.begin(
                 db,
                 conversation,

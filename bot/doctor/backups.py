@@ -8,6 +8,7 @@ from bot.archives.backup import SUFFIX, Backups
 from bot.config.settings import Settings
 from bot.doctor.check import Check, Topic
 from memory.listing import list_notes
+from memory.note_folders import NoteFolders
 from memory.quantities import format_rough_duration, format_size
 
 TOPIC = Topic("backups")
@@ -18,7 +19,7 @@ MAKE_ONE = "run: commonplace backup; the service makes a backup every night whil
 def check_backups(settings: Settings, *, begun: str, now: datetime) -> Iterator[Check]:
     """Check the archives in .commonplace/backups without reading them. `begun`: as in `StateReport`."""
     state = settings.private_folder / "state.db"
-    notes = list_notes(settings.memory_folder).notes
+    notes = list_notes(NoteFolders(settings.note_folders.own)).notes
     if not (state.is_file() or notes):
         yield TOPIC.ok("latest", "nothing to back up yet")
         return

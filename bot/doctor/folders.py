@@ -3,17 +3,19 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
 
+from bot import phrases
 from bot.config.settings import Settings
 from bot.doctor.check import Check, Topic
 from bot.doctor.permissions import current_user, file_owner, has_access
 from memory import disk
 from memory.file_systems import FILE_SYSTEMS_WITHOUT_EVENTS, find_file_system, is_eventless
+from memory.note_folders import NoteFolder
 from memory.quantities import format_size
 from memory.watcher import explain_missing_events
 
@@ -48,25 +50,28 @@ def check_folders(settings: Settings) -> Iterator[Check]:
     }
     for folder in disks.values():
         yield from _check_room(folder)
+    yield from _check_other_folders(settings.note_folders.others)
     yield from _check_disk(private, next((each for each in (private, workspace) if each.is_dir()), None))
 
 
 def check_watching(settings: Settings) -> Iterator[Check]:
     """Check whether changes are noticed, without touching the notes."""
-    notes, private = settings.memory_folder, settings.private_folder
+    private = settings.private_folder
     if not settings.memory.watch.enabled:
         minutes = settings.memory.reindex.interval_minutes
         yield WATCHING.ok(
             "notes", f"not watched (memory.watch.enabled is false); scanned every {minutes} minutes"
         )
         return
-    kind = find_file_system(_nearest_existing(notes))
-    if is_eventless(kind):
-        detail = f"on {kind}, which does not report changes by others, so they are scanned instead"
-        yield WATCHING.ok("notes", detail)
-    else:
+    eventless = 0
+    for folder in settings.note_folders:
+        if is_eventless(kind := find_file_system(_nearest_existing(folder.path))):
+            detail = f"on {kind}, which does not report changes by others, so they are scanned instead"
+            yield WATCHING.ok(folder.name or "notes", detail)
+            eventless += 1
+    if eventless <= len(settings.note_folders.others):
         yield from _check_events(private)
-    yield from _check_limit(notes)
+    yield from _check_limit([folder.path for folder in settings.note_folders])
 
 
 def _check_folder(name: str, folder: Path, *, must_write: bool) -> Check:
@@ -85,6 +90,20 @@ def _check_folder(name: str, folder: Path, *, must_write: bool) -> Check:
             name, f"{folder}: {disk.reason(error)}", "fix that, or set workspace to another folder"
         )
     return TOPIC.ok(name, str(folder))
+
+
+def _check_other_folders(folders: Iterable[NoteFolder]) -> Iterator[Check]:
+    for folder in folders:
+        wanted = os.R_OK | os.X_OK | (os.W_OK if folder.is_writable else 0)
+        access = phrases.FOLDER_ACCESS[folder.is_writable]
+        if why := folder.explain_absence():
+            fix = "mount it, or correct its path under [[memory.folders]]; until then, its notes are kept in the index"
+            yield TOPIC.warn(folder.name, why, fix)
+        elif not has_access(folder.path, wanted):
+            fix = f"give {current_user()} the right to {'write' if folder.is_writable else 'read'} it"
+            yield TOPIC.warn(folder.name, f"{folder.path}: permission denied", fix)
+        else:
+            yield TOPIC.ok(folder.name, f"{folder.path}, {access}")
 
 
 def _check_missing(name: str, folder: Path) -> Check:
@@ -216,12 +235,12 @@ def _check_events(private: Path) -> Iterator[Check]:
         yield WATCHING.ok("events", "the system reports changes in .commonplace")
 
 
-def _check_limit(notes: Path) -> Iterator[Check]:
+def _check_limit(folders: Iterable[Path]) -> Iterator[Check]:
     try:
         limit = int(Path("/proc/sys/fs/inotify/max_user_watches").read_text("ascii"))
     except (OSError, ValueError):
         return
-    count = sum(1 for _ in os.walk(notes))
+    count = sum(1 for folder in folders for _ in os.walk(folder))
     if 2 * count > limit:
         detail = (
             f"the notes are in {count} folders, but all programs of a user together can only watch {limit}"

@@ -28,16 +28,16 @@ LATE_AFTER = timedelta(minutes=5)
 
 def check_notes(settings: Settings) -> Iterator[Check]:
     """Check every note's name, size and permissions."""
-    folder = settings.memory_folder
-    if not folder.is_dir():
+    folders = settings.note_folders
+    if not folders.others and not folders.own.path.is_dir():
         yield TOPIC.ok("found", "none yet")
         return
-    listing = list_notes(folder)
+    listing = list_notes(folders)
     problems = [(problem.path, problem.reason) for problem in listing.problems]
     for note in listing.notes:
         if note.size > NOTE_MAX_BYTES:
             problems.append((note.path, f"it has {format_size(note.size)}; notes above 16 MB are not read"))
-        elif not has_access(folder / note.path, os.R_OK):
+        elif not has_access(folders.find_file(note.path), os.R_OK):
             problems.append(
                 (note.path, "permission denied; give the user that runs Commonplace access to it")
             )
@@ -55,7 +55,7 @@ def check_notes(settings: Settings) -> Iterator[Check]:
 def check_core_note(settings: Settings) -> Iterator[Check]:
     """Warn if MEMORY.md is too long to be in every conversation; another check reports if it cannot be read."""
     try:
-        text = Notes(settings.memory_folder, private=settings.private_folder).load(CORE_NOTE).text
+        text = _open_notes(settings).load(CORE_NOTE).text
     except MemoryFault:
         return
     if is_too_long(text):
@@ -113,7 +113,7 @@ def check_note_index(
 
 def check_age(settings: Settings, found: IndexInspection, *, alive: bool, now: datetime) -> Iterator[Check]:
     """Check whether the index holds the current notes."""
-    listing = list_notes(settings.memory_folder, known=found.stamps)
+    listing = _open_notes(settings).walk(known=found.stamps)
     left_out = {problem.path for problem in listing.problems}
     # A note that was read right after a change has an impossible stamp, so that it is read once more.
     fresh = [note for note in listing.notes if found.stamps.get(note.path, (0, 0, 0))[1:] != (0, 0)]
@@ -142,6 +142,11 @@ def check_age(settings: Settings, found: IndexInspection, *, alive: bool, now: d
         yield INDEX.ok("up to date", f"not yet ({detail}); the next search updates it")
 
 
+def _open_notes(settings: Settings) -> Notes:
+    folders = settings.note_folders
+    return Notes(folders.own.path, private=settings.private_folder, others=folders.others)
+
+
 def _outdated_notes(notes: Sequence[NoteStat], now: datetime) -> list[str]:
     """Return the notes that changed so long ago that a running service should have read them."""
     return [
@@ -152,4 +157,4 @@ def _outdated_notes(notes: Sequence[NoteStat], now: datetime) -> list[str]:
 
 
 def _check_readable(settings: Settings, note: NoteStat) -> bool:
-    return has_access(settings.memory_folder / note.path, os.R_OK)
+    return has_access(settings.note_folders.find_file(note.path), os.R_OK)

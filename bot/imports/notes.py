@@ -22,6 +22,7 @@ from bot.state.database import State
 from bot.state.imports import ImportedNote, ImportRun
 from memory.dates import CORE_NOTE
 from memory.errors import NoteMissing, NoteUnreadable, NothingToWrite, PathRefused
+from memory.folder_checks import IMPORT_FOLDER
 from memory.formatting import format_block
 from memory.locks import name_key
 from memory.memory import Memory
@@ -30,9 +31,6 @@ from memory.paths import split_note_path
 
 if TYPE_CHECKING:
     from apsw import Connection
-
-IMPORT_FOLDER = "imported"
-"""Folder for files whose own path is taken."""
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 A flush is a row for one part of a conversation: the entries after `after` up to `upto`. Its stages: `begun`;
 `answered` once the text to write is known; `written` once the section is in the log; `chosen` once it is known which
 facts MEMORY.md lacks; `done`. The parts of a conversation are contiguous, except for what was compacted while its chat
-had no memory.
+had no memory, there was no language model, or `[memory.flush]` was off.
 """
 
 import json

@@ -5,11 +5,12 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
 from bot.conversations.search import ConversationHit, ConversationSearch, Moment
+from bot.explicit_requests import find_requests
 from bot.foreign_text import may_be_foreign
 from bot.foreign_writes import CheckedText, check_edit, check_write
 from bot.note_writes import OnceWriter
@@ -22,6 +23,9 @@ from memory.note_draft import WriteTarget
 from memory.notes import NoteText
 from memory.search import SearchHit
 from memory.write_result import WriteResult
+
+if TYPE_CHECKING:
+    from bot.noted_facts import NotedLines
 
 GET_CHARS = 20_000
 """The most characters of a note that one call returns."""
@@ -139,9 +143,24 @@ def memory_tools(
         preference that will matter later. Don't use it for small talk or for what is already in the notes.
         """
         checked = await asyncio.to_thread(check_write, content, target, use.reading)
+        if not checked.says and (noted := await _find_requested(checked.text, checked.target, use)):
+            return {**noted._asdict(), "already_noted": True}
         origin = replace(use.origin, says=checked.says)
         written = await note_writer.write(checked.text, key=use.key, target=checked.target, origin=origin)
         return _format_lines(written, checked)
+
+    async def _find_requested(content: str, target: WriteTarget, use: ToolUse) -> "NotedLines | None":
+        """Return the lines that already state what the person asks to remember; None if they ask for nothing.
+
+        What they only mention may happen every day. A write that a crash interrupted is completed instead.
+        """
+        if not await asyncio.to_thread(lambda: any(map(find_requests, use.reading.last_turn))):
+            return None
+        if await note_writer.is_begun(content, key=use.key, target=target):
+            return None
+        from bot.noted_facts import find_noted  # loads every language
+
+        return await find_noted(memory, content, in_core=target == "core")
 
     @tool
     async def memory_edit(

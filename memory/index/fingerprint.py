@@ -1,29 +1,41 @@
 """The fingerprint of everything but the notes that an index depends on."""
 
+import zlib
+from collections.abc import Sequence
+from itertools import zip_longest
+
 from memory import chunker, tokenizer
-from memory.settings import ChunkSettings
+from memory.settings import ChunkSettings, FolderSettings
 
 _PARTS = (
     "the program's version",
     "the program's version",
     "memory.chunk.target_tokens",
     "memory.chunk.overlap_tokens",
+    "memory.folders",
 )
 
 
-def compute_fingerprint(chunk: ChunkSettings) -> str:
-    """Return a text that changes when the program's version or settings would produce a different index."""
-    return f"{tokenizer.VERSION}/{chunker.VERSION}/{chunk.target_tokens}/{chunk.overlap_tokens}"
+def compute_fingerprint(chunk: ChunkSettings, *, folders: Sequence[FolderSettings] = ()) -> str:
+    """Return a text that changes when the program's version or settings would produce a different index.
+
+    `folders` are given for an index that instances share: an instance without one of them would drop its notes.
+    """
+    parts = [tokenizer.VERSION, chunker.VERSION, chunk.target_tokens, chunk.overlap_tokens]
+    if folders:
+        named = sorted((folder.shown_name, *folder.exclude) for folder in folders)
+        parts.append(zlib.crc32(repr(named).encode()))
+    return "/".join(map(str, parts))
 
 
 def describe_difference(mine: str, theirs: str) -> str:
     """Describe how two fingerprints differ, such as `memory.chunk.target_tokens is 400 here and 300 there`."""
     here, there = mine.split("/"), theirs.split("/")
-    if not len(here) == len(there) == len(_PARTS):
+    if not {len(here), len(there)} <= {len(_PARTS) - 1, len(_PARTS)}:
         return "the program's version differs"
     told = [
-        f"{name} is {one} here and {other} there" if name.startswith("memory.") else f"{name} differs"
-        for name, one, other in zip(_PARTS, here, there, strict=True)
+        f"{name} is {one} here and {other} there" if name.startswith("memory.chunk.") else f"{name} differs"
+        for name, one, other in zip_longest(_PARTS, here, there, fillvalue="")
         if one != other
     ]
     return ", ".join(dict.fromkeys(told))

@@ -111,7 +111,7 @@ async def test_every_step_of_a_turn_sees_it_in_the_same_place(house: Harness) ->
 
 async def test_an_answer_given_again_has_the_same_passages(house: Harness) -> None:
     first = await ask(house)
-    keep(house.memory._folder.parent, "The boiler's service code is 1234.")
+    keep(house.memory._notes.folders.own.path.parent, "The boiler's service code is 1234.")
     house.model.enqueue("It is 4471.")
     await house.say("/retry")
     assert house.model.history[-1].messages[-1] == first.messages[-1]
@@ -146,7 +146,7 @@ async def test_what_a_tool_has_found_is_not_repeated(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["ok thanks", "Good morning!", "Danke dir!", "👍", "谢谢", "haha"])
 async def test_a_message_that_asks_for_nothing_recalls_nothing(house: Harness, text: str) -> None:
-    keep(house.memory._folder.parent, f"He said: {text}", path="talk.md")
+    keep(house.memory._notes.folders.own.path.parent, f"He said: {text}", path="talk.md")
     assert recalled(await ask(house, text)) == [""]
 
 

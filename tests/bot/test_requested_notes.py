@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -156,6 +157,24 @@ async def test_nothing_is_written_for_guests_or_where_the_memory_is_off(
     assert notes(tmp_path) == ""
 
 
+async def test_what_a_guest_asked_in_vain_is_not_written_when_an_owner_has_the_next_message_answered_again(
+    tmp_path: Path,
+) -> None:
+    room: dict[str, Any] = {"chat": "telegram:-7", "in_room": True}
+    async with open_harness(tmp_path) as house:
+        await house.accept("/memory on", **room, sender="telegram:1")
+        await house.wait_until_idle()
+        house.model.enqueue(error=Overloaded("busy", model="scripted/model"))
+        await house.accept(ASKS, **room, sender="telegram:3")
+        await house.wait_until_idle()
+        for said in ("Remember that tea is hot.", "/retry"):
+            house.model.enqueue("I see.")
+            await house.accept(said, **room, sender="telegram:1")
+            await house.wait_until_idle()
+        assert house.model.left == 0
+        assert notes(tmp_path) == "- Tea is hot."
+
+
 async def test_a_fact_that_a_note_holds_already_is_not_written_again(house: Harness, tmp_path: Path) -> None:
     await house.memory.write("my sister's name is Ada, she lives in Oslo")
     house.model.enqueue("I see.")
@@ -163,6 +182,46 @@ async def test_a_fact_that_a_note_holds_already_is_not_written_again(house: Harn
     assert reply == f"I see.\n\n{phrases.ALREADY_NOTED.format(place=f'{LOG}:3')}"
     assert notes(tmp_path) == "- my sister's name is Ada, she lives in Oslo"
     assert await changes_of(house) == ()
+
+
+async def test_a_model_that_writes_what_was_asked_and_a_note_holds_already_is_told_where(
+    house: Harness, tmp_path: Path
+) -> None:
+    await house.memory.write("my sister's name is Ada, she lives in Oslo")
+    house.model.enqueue(calls=[a_write("My sister's name is Ada.")])
+    house.model.enqueue("It was noted before.")
+    assert await house.say(ASKS) == "It was noted before."
+    result = (await messages_of(house))[2]
+    assert isinstance(result, ToolResult)
+    assert json.loads(result.content) == {
+        "path": LOG,
+        "line_start": 3,
+        "line_end": 3,
+        "already_noted": True,
+    }
+    assert notes(tmp_path) == "- my sister's name is Ada, she lives in Oslo"
+    assert await changes_of(house) == ()
+
+
+async def test_what_a_person_only_mentions_is_written_each_time(house: Harness, tmp_path: Path) -> None:
+    for _ in range(2):
+        house.model.enqueue(calls=[a_write("Anna went for a run.")])
+        house.model.enqueue("Well done!")
+        await house.say("I went for a run.")
+    assert notes(tmp_path) == "- Anna went for a run.\n- Anna went for a run."
+
+
+async def test_what_is_asked_for_in_memory_md_is_written_there_though_a_log_says_it(
+    house: Harness, tmp_path: Path
+) -> None:
+    await house.memory.write("My sister's name is Ada.")
+    for _ in range(2):
+        house.model.enqueue(
+            calls=[("memory_write", {"content": "My sister's name is Ada.", "target": "core"})]
+        )
+        house.model.enqueue("I see.")
+        await house.say(ASKS)
+    assert notes(tmp_path) == f"{FACT}\n{FACT}"
 
 
 async def test_a_fact_that_only_a_document_holds_is_written(house: Harness, tmp_path: Path) -> None:
@@ -431,6 +490,7 @@ MORTAL = """
 import asyncio, os, signal, sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from bot.conversations.conversation import Conversation
 from bot.models.protocol import AssistantMessage, ToolResult
 from bot.note_writes import OnceWriter

@@ -1,7 +1,9 @@
 """A process that writes, undoes, redoes and forgets until it is killed, and what must be true afterwards.
 
-Run it as `python -m tests.fakes.changing_process FOLDER SEED CALLS`. It prints each step before and after it takes it.
-With CALLS it kills itself at its next call to the file system after so many; with 0, it is killed from outside.
+Run it as `python -m tests.fakes.changing_process FOLDER SEED CALLS [URL]`. It prints each step before and after it
+takes it. With CALLS it kills itself at its next call to the file system after so many; with 0, it is killed from
+outside. With URL, a PostgreSQL server, other instances may change the same notes; then it forgets nothing, and edits
+only its own words, which begin with the first letter of FOLDER.
 """
 
 import asyncio
@@ -12,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -27,8 +29,10 @@ from bot.state import changes
 from bot.state.changes import Change, ChangeOrigin
 from bot.state.database import State
 from bot.undo import Undone, UndoRefused, UndoService
+from memory.errors import EditRefused, NoteMissing
 from memory.forgetting import FORGOTTEN
 from memory.memory import Memory
+from memory.postgres.server import Server
 from memory.settings import MemorySettings, WatchSettings
 from tests.replay import are_alike, read_notes, replay
 
@@ -118,32 +122,38 @@ class ChangedWorkspace:
                     assert not done.missed, done
         except UndoRefused as refused:
             return {"refused": refused.reason}
+        except (EditRefused, NoteMissing) as refused:  # another instance has edited or deleted it just before
+            return {"refused": str(refused)}
         except AlreadyForgotten:
             return {}
         return {}
 
 
 @asynccontextmanager
-async def open_changed(base: Path) -> AsyncIterator[ChangedWorkspace]:
+async def open_changed(base: Path, url: str = "") -> AsyncIterator[ChangedWorkspace]:
     settings = MemorySettings(watch=WatchSettings(enabled=False))
+    server = Server(url, name=f"test {base.name}") if url else None
     async with (
         State(base / ".commonplace" / "state.db") as state,
-        Memory(settings, workspace=base, now=_now) as memory,
+        Memory(settings, workspace=base, now=_now, server=server, instance=base.name) as memory,
     ):
         yield ChangedWorkspace(base, memory, state)
+    if server:
+        server.close()
 
 
-async def work(base: Path, seed: int, calls: int) -> None:
+async def work(base: Path, seed: int, calls: int, url: str = "") -> None:
     """Take steps without end."""
     chance = random.Random(seed)
-    async with open_changed(base) as workspace:
+    async with open_changed(base, url) as workspace:
         print("begun", flush=True)
         if calls:
-            die_after(calls, part=chance.random())
+            # The beginning of a torn line stays if another instance writes before this one is back.
+            die_after(calls, part=chance.choice((0.0, 1.0)) if url else chance.random())
         number = 0
         while True:
             number += 1
-            step = await choose_step(workspace, chance, f"{seed}-{number}")
+            step = await choose_step(workspace, chance, f"{seed}-{number}", shared=bool(url))
             print(json.dumps(["begin", _fields(step)]), flush=True)
             print(json.dumps(["done", await workspace.take(step)]), flush=True)
 
@@ -170,21 +180,25 @@ def die_after(calls: int, *, part: float) -> None:
         replace(name)
 
 
-async def choose_step(workspace: ChangedWorkspace, chance: random.Random, key: str) -> Step:
+async def choose_step(
+    workspace: ChangedWorkspace, chance: random.Random, key: str, *, shared: bool = False
+) -> Step:
     """Return a step that is possible now."""
-    word = _make_word(chance)
-    standing = sorted(read_words(workspace.base))
+    make_word = partial(_make_word, chance, workspace.base.name[0] if shared else "")
+    word = make_word()
+    standing = sorted(each for each in read_words(workspace.base) if each[:3] == word[:3] or not shared)
     kind = chance.choices(
         ("write", "section", "document", "edit", "undo", "undo_last", "redo_last", "forget"),
-        (4, 1, 1, 3, 4, 3, 4, 1),
+        (4, 1, 1, 3, 4, 3, 4, int(not shared)),
     )[0]
     if kind in ("write", "document") or not standing:
         return Step("document" if kind == "document" else "write", key, word, number=chance.randrange(2))
     if kind == "section":
-        return Step("section", key, " ".join((word, _make_word(chance), _make_word(chance))))
+        return Step("section", key, " ".join((word, make_word(), make_word())))
     if kind == "edit":
         edited = chance.choice(standing)
-        return Step("edit", key, edited, word, path=find_note_with(workspace.base, edited))
+        path = find_note_with(workspace.base, edited)
+        return Step("edit", key, edited, word, path=path) if path else Step("write", key, word)
     if kind == "forget":
         wanted = chance.choice(standing)
         try:
@@ -198,9 +212,9 @@ async def choose_step(workspace: ChangedWorkspace, chance: random.Random, key: s
     return Step("undo_last" if kind == "undo_last" else "redo_last", key)
 
 
-def run_and_kill(base: Path, *, seed: int, seconds: float = 0.0, calls: int = 0) -> list[str]:
+def run_and_kill(base: Path, *, seed: int, seconds: float = 0.0, calls: int = 0, url: str = "") -> list[str]:
     """Run the process for some time or calls, kill it, and return the lines that it has printed."""
-    command = [sys.executable, "-m", "tests.fakes.changing_process", str(base), str(seed), str(calls)]
+    command = [sys.executable, "-m", "tests.fakes.changing_process", str(base), str(seed), str(calls), url]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, encoding="utf-8") as process:
         assert process.stdout is not None
@@ -213,11 +227,9 @@ def run_and_kill(base: Path, *, seed: int, seconds: float = 0.0, calls: int = 0)
     return lines
 
 
-async def check_after_kill(base: Path, lines: list[str], expected: Expected) -> Step | None:
-    """Complete the step in which the process was killed, and assert that everything is as it must be.
-
-    Returns that step; None if it was killed between two.
-    """
+def parse_steps(lines: Iterable[str]) -> tuple[list[tuple[Step, dict[str, Any]]], Step | None]:
+    """Return the steps that a process took, with what each changed, and the one in which it was killed, if any."""
+    taken: list[tuple[Step, dict[str, Any]]] = []
     open_step: Step | None = None
     for line in lines:
         try:
@@ -227,8 +239,19 @@ async def check_after_kill(base: Path, lines: list[str], expected: Expected) -> 
         if what == "begin":
             open_step = Step(**fields)
         elif open_step:
-            expected.apply(open_step, fields)
+            taken.append((open_step, fields))
             open_step = None
+    return taken, open_step
+
+
+async def check_after_kill(base: Path, lines: list[str], expected: Expected) -> Step | None:
+    """Complete the step in which the process was killed, and assert that everything is as it must be.
+
+    Returns that step; None if it was killed between two.
+    """
+    taken, open_step = parse_steps(lines)
+    for step, outcome in taken:
+        expected.apply(step, outcome)
     async with open_changed(base) as workspace:
         # Whoever looks at the record first settles what is open; nothing is retried yet.
         await workspace.undoing.settle_open()
@@ -287,8 +310,8 @@ def _fields(step: Step) -> dict[str, Any]:
     return {name: getattr(step, name) for name in Step.__slots__}
 
 
-def _make_word(chance: random.Random) -> str:
-    return "xq" + "".join(chance.choice("abcdefghijklmnop") for _ in range(14))
+def _make_word(chance: random.Random, begins: str = "") -> str:
+    return "xq" + begins + "".join(chance.choice("abcdefghijklmnop") for _ in range(14))
 
 
 def _now() -> datetime:
@@ -296,4 +319,4 @@ def _now() -> datetime:
 
 
 if __name__ == "__main__":
-    asyncio.run(work(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))
+    asyncio.run(work(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:]))

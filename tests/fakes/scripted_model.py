@@ -76,6 +76,10 @@ class ScriptedModel:
         self._released.set()
         self._released = asyncio.Event()
 
+    def clear(self) -> None:
+        """Remove the answers that were not requested yet."""
+        self._steps.clear()
+
     @property
     def left(self) -> int:
         """Number of answers that were not requested yet."""

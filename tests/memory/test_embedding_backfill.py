@@ -719,7 +719,7 @@ async def test_forgetting_something_forgets_the_vectors_of_queries_too(
 
 async def test_clearing_the_cache_keeps_what_notes_need(three: Memory, server: EmbeddingServer) -> None:
     await three.search("something else")
-    (three._folder / "two.md").unlink()
+    (three._notes.folders.own.path / "two.md").unlink()
     await filled(three)
     before = (await three.status()).cache.entries or 0
     cleared = await three.clear_cache()

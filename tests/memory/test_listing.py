@@ -5,7 +5,12 @@ from pathlib import Path
 import pytest
 
 from memory.listing import Listing, list_notes
+from memory.note_folders import NoteFolder, NoteFolders
 from memory.notes import Notes
+
+
+def own(folder: Path) -> NoteFolders:
+    return NoteFolders(NoteFolder(folder))
 
 
 def paths(listing: Listing) -> list[str]:
@@ -23,14 +28,14 @@ def write(folder: Path, *names: str) -> None:
 
 
 def test_a_missing_folder_has_no_notes_and_is_not_made(tmp_path: Path) -> None:
-    assert list_notes(tmp_path / "memory") == Listing([], [])
+    assert list_notes(own(tmp_path / "memory")) == Listing([], [])
     assert not (tmp_path / "memory").exists()
 
 
 def test_every_note_is_found_with_its_size_time_and_inode(tmp_path: Path) -> None:
     write(tmp_path, "MEMORY.md", "2026-11-21.md", "a.MD", "trips/oslo.md", "x.md/y.md", "日記/明日 2.md")
     write(tmp_path, "readme.txt", ".hidden.md", ".git/x.md", "trips/.trash/x.md", "notes.md~", "x.md.bak")
-    listing = list_notes(tmp_path)
+    listing = list_notes(own(tmp_path))
     assert paths(listing) == [
         "2026-11-21.md",
         "MEMORY.md",
@@ -77,7 +82,7 @@ def test_links_are_not_followed_and_those_out_of_the_folder_are_reported(tmp_pat
     (folder / "out.md").symlink_to("../outside.md")
     (folder / "up").symlink_to("..")
     (folder / "photo.jpg").symlink_to("/etc/hostname")
-    listing = list_notes(folder)
+    listing = list_notes(own(folder))
     assert paths(listing) == ["a/x.md"]
     assert problems(listing) == {
         "self.md": "it is a symbolic link that leads nowhere",
@@ -91,14 +96,14 @@ def test_one_file_under_two_names_is_one_note(tmp_path: Path) -> None:
     write(tmp_path, "b.md")
     os.link(tmp_path / "b.md", tmp_path / "c.md")
     os.link(tmp_path / "b.md", tmp_path / "a.md")
-    assert paths(list_notes(tmp_path)) == ["a.md"]
+    assert paths(list_notes(own(tmp_path))) == ["a.md"]
 
 
 def test_a_special_file_is_a_problem_and_never_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.md")
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "s.md"))
-        listing = list_notes(tmp_path)
+        listing = list_notes(own(tmp_path))
     assert listing.notes == []
     assert set(problems(listing)) == {"pipe.md", "s.md"}
 
@@ -107,21 +112,21 @@ def test_names_that_cannot_be_requested_are_problems(tmp_path: Path) -> None:
     for name in (b"caf\xe9.md", b"a\\b.md", b"nul.md", b"two\nlines.md"):
         (tmp_path / os.fsdecode(name)).write_text("x\n")
     (tmp_path / "aux").mkdir()
-    listing = list_notes(tmp_path)
+    listing = list_notes(own(tmp_path))
     assert listing.notes == []
     assert set(problems(listing)) == {"caf\\udce9.md", "a\\b.md", "nul.md", "two\\nlines.md", "aux"}
 
 
 def test_a_file_in_the_place_of_the_folder_is_a_problem(tmp_path: Path) -> None:
     write(tmp_path, "memory")
-    assert problems(list_notes(tmp_path / "memory")) == {".": "it is not a folder"}
+    assert problems(list_notes(own(tmp_path / "memory"))) == {".": "it is not a folder"}
 
 
 def test_a_folder_that_may_not_be_read_is_a_problem(nobody_path: Path) -> None:
     write(nobody_path, "a.md", "closed/b.md")
     (nobody_path / "closed").chmod(0)
     try:
-        listing = list_notes(nobody_path)
+        listing = list_notes(own(nobody_path))
     finally:
         (nobody_path / "closed").chmod(0o700)
     assert paths(listing) == ["a.md"]
@@ -140,7 +145,7 @@ def test_a_link_into_a_folder_that_may_not_be_read_hides_nothing_else(nobody_pat
     for each in closed:
         each.chmod(0)
     try:
-        listing = list_notes(folder)
+        listing = list_notes(own(folder))
     finally:
         for each in closed:
             each.chmod(0o700)
@@ -158,4 +163,4 @@ def test_a_link_into_a_folder_that_may_not_be_read_hides_nothing_else(nobody_pat
 @pytest.mark.parametrize("depth", [60])
 def test_deep_folders_are_walked(tmp_path: Path, depth: int) -> None:
     write(tmp_path, "d/" * depth + "x.md")
-    assert paths(list_notes(tmp_path)) == ["d/" * depth + "x.md"]
+    assert paths(list_notes(own(tmp_path))) == ["d/" * depth + "x.md"]

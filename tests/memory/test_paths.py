@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.errors import PathRefused
+from memory.note_folders import NoteFolder, NoteFolders
 from memory.paths import find_name_fault, format_path, open_note_folder, resolve_note_path, split_note_path
 from tests.fakes.table_test import table_test
 
@@ -56,6 +57,10 @@ BAD = [
     "./" * 100_000 + "x.md",
     "x/" * 3_000 + "x.md",
 ]
+
+
+def own(folder: Path) -> NoteFolders:
+    return NoteFolders(NoteFolder(folder))
 
 
 @table_test("path", BAD)
@@ -107,7 +112,7 @@ def test_any_path_is_inside_the_folder_or_refused(
         (base / "out").symlink_to("/etc")
         (base / "b.md").symlink_to("../b.md")
     try:
-        place = resolve_note_path(base, path, existing=existing)
+        place = resolve_note_path(own(base), path, existing=existing)
     except PathRefused:
         return
     real = os.path.realpath(base / place.path)
@@ -130,29 +135,29 @@ def test_links_are_resolved_inside_and_refused_outside(tmp_path: Path) -> None:
     (folder / "up").symlink_to("..")
     (folder / "data.md").symlink_to("trips/data.txt")
     (folder / "h").symlink_to(".hidden")
-    assert resolve_note_path(folder, "o.md", existing=True).path == "trips/oslo.md"
-    assert resolve_note_path(folder, "t/oslo.md", existing=True).path == "trips/oslo.md"
-    assert resolve_note_path(folder, "new.md", existing=False).path == "trips/new.md"
+    assert resolve_note_path(own(folder), "o.md", existing=True).path == "trips/oslo.md"
+    assert resolve_note_path(own(folder), "t/oslo.md", existing=True).path == "trips/oslo.md"
+    assert resolve_note_path(own(folder), "new.md", existing=False).path == "trips/new.md"
     for path in ("out.md", "up/secret.md", "up/new.md", "data.md", "h/x.md"):
         with pytest.raises(PathRefused):
-            resolve_note_path(folder, path, existing=True)
+            resolve_note_path(own(folder), path, existing=True)
 
 
 def test_the_memory_folder_itself_may_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "vault").mkdir()
     (tmp_path / "memory").symlink_to("vault")
-    assert resolve_note_path(tmp_path / "memory", "x.md", existing=False).root == str(tmp_path / "vault")
+    assert resolve_note_path(own(tmp_path / "memory"), "x.md", existing=False).root == str(tmp_path / "vault")
 
 
 def test_the_folders_own_name_before_a_path_is_accepted_for_reading(tmp_path: Path) -> None:
     folder = tmp_path / "memory"
     folder.mkdir()
     (folder / "x.md").write_text("top\n")
-    assert resolve_note_path(folder, "memory/x.md", existing=True).path == "x.md"
-    assert resolve_note_path(folder, "memory/x.md", existing=False).path == "memory/x.md"
+    assert resolve_note_path(own(folder), "memory/x.md", existing=True).path == "x.md"
+    assert resolve_note_path(own(folder), "memory/x.md", existing=False).path == "memory/x.md"
     (folder / "memory").mkdir()
     (folder / "memory/x.md").write_text("below\n")
-    assert resolve_note_path(folder, "memory/x.md", existing=True).path == "memory/x.md"
+    assert resolve_note_path(own(folder), "memory/x.md", existing=True).path == "memory/x.md"
 
 
 @pytest.mark.parametrize("on_disk", ["NFC", "NFD"])
@@ -163,18 +168,18 @@ def test_a_name_is_found_in_either_spelling_of_its_accents(
     stands = unicodedata.normalize(on_disk, "Café/Übung.md")
     (tmp_path / stands).parent.mkdir()
     (tmp_path / stands).write_text("x\n")
-    place = resolve_note_path(tmp_path, unicodedata.normalize(asked, "Café/Übung.md"), existing=True)
+    place = resolve_note_path(own(tmp_path), unicodedata.normalize(asked, "Café/Übung.md"), existing=True)
     assert place.path == stands
 
 
 def test_a_new_name_is_composed(tmp_path: Path) -> None:
-    assert resolve_note_path(tmp_path, "Cafe\u0301.md", existing=False).path == "Caf\u00e9.md"
+    assert resolve_note_path(own(tmp_path), "Cafe\u0301.md", existing=False).path == "Caf\u00e9.md"
 
 
 def test_a_link_put_in_the_way_later_is_not_followed(tmp_path: Path) -> None:
     folder = tmp_path / "memory"
     (folder / "a").mkdir(parents=True)
-    place = resolve_note_path(folder, "a/x.md", existing=True)
+    place = resolve_note_path(own(folder), "a/x.md", existing=True)
     (folder / "a").rmdir()
     (folder / "a").symlink_to("/etc")
     with pytest.raises(OSError), open_note_folder(place):  # noqa: PT011

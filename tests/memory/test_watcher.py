@@ -14,6 +14,7 @@ import pytest
 
 from memory.file_systems import find_eventless_mount
 from memory.listing import NoteStat, list_notes
+from memory.note_folders import NoteFolder, NoteFolders
 from memory.watcher import Watcher, WatchTimes
 
 ROOT = Path(__file__).parents[2]
@@ -43,7 +44,7 @@ class Listener:
     async def listen(self) -> None:
         async with aclosing(self.watcher.changes()) as changes:
             async for _ in changes:
-                now = {note.path: note for note in list_notes(self.folder).notes}
+                now = {note.path: note for note in list_notes(NoteFolders(NoteFolder(self.folder))).notes}
                 self.heard.append({path for path, _ in now.items() ^ self.notes.items()})
                 self.notes = now
 

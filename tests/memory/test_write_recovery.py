@@ -3,7 +3,16 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.write_recovery import BeforeAppend, find_block, find_missing_rest, make_addition
+from memory.write_recovery import (
+    BeforeAppend,
+    BeforeReplacement,
+    before_replacement,
+    find_block,
+    find_missing_rest,
+    is_replacement_done,
+    make_addition,
+)
+from tests.fakes.table_test import table_test
 from tests.growth import Case, assert_grows_linearly
 
 LINES = st.lists(st.sampled_from(["", "a", "aa", "b", "- a"]), min_size=1, max_size=12).map("\n".join)
@@ -58,3 +67,48 @@ def test_a_note_of_one_repeated_letter_is_searched_quickly() -> None:
         ),
     }.items():
         assert_grows_linearly(Case(name, call, lambda size: "a" * (size // 2 * 2)))
+
+
+SECTION = ("## 12:00 Ada", "", "- tea", "- milk", "- rice")
+
+
+@table_test(
+    ("becomes", "is_done"),
+    [
+        # The lines are removed; somebody else has written meanwhile.
+        ("# Day\n\n{section}\n- more\n", False),
+        ("# Day\n\n- more\n", True),
+        ("# Day\n\n## 12:00 Ada\n\n- tea\n- oat milk\n- rice\n", False),
+        ("# Day\n\n## 12:00 Ada\n\n- tea\n- in between\n- milk\n- rice\n", False),
+        ("# Day\n\n## 12:00 Ada\n\n- of another section\n", True),
+    ],
+)
+def test_lines_of_which_others_have_edited_some_were_removed_or_not(becomes: str, is_done: bool) -> None:
+    section = "\n".join(SECTION)
+    was = f"# Day\n\n{section}\n".encode()
+    before = before_replacement(was, b"# Day\n", old=SECTION, new=())
+    now = becomes.format(section=section).encode()
+    assert is_replacement_done(now, before, old=SECTION, new=()) is is_done
+
+
+@table_test(
+    ("becomes", "is_done"),
+    [
+        ("# Day\n\n- more\n", False),
+        ("# Day\n\n{section}\n- more\n", True),
+        ("# Day\n\n## 12:00 Ada\n\n- tea\n- oat milk\n- rice\n", True),
+        ("# Day\n\n## 12:00 Ada\n\n- tea\n- in between\n- milk\n- rice\n", True),
+        ("# Day\n\n## 12:00 Ada\n\n- of another section\n", False),
+    ],
+)
+def test_lines_of_which_others_have_edited_some_were_put_back_or_not(becomes: str, is_done: bool) -> None:
+    section = "\n".join(SECTION)
+    before = before_replacement(b"# Day\n", f"# Day\n\n{section}\n".encode(), old=(), new=SECTION)
+    now = becomes.format(section=section).encode()
+    assert is_replacement_done(now, before, old=(), new=SECTION) is is_done
+
+
+def test_what_an_earlier_version_has_stored_is_decided_by_the_whole_run_of_lines() -> None:
+    before = BeforeReplacement("1", "2", old_count=1, new_count=0)
+    assert is_replacement_done(b"- milk\n", before, old=("- tea", "- rice"), new=())
+    assert not is_replacement_done(b"- tea\n- rice\n- milk\n", before, old=("- tea", "- rice"), new=())

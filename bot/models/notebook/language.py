@@ -39,6 +39,8 @@ class Replies(NamedTuple):
 
     noted: str
     """`{places}`: one or more times `place`."""
+    already_noted: str
+    """`{places}`, as above: nothing was written, because it is there."""
     place: str
     """`{path}` and one `{line}`."""
     lines: str

@@ -39,6 +39,8 @@ class WriteReport(NamedTuple):
     line_start: int = 0
     line_end: int = 0
     error: str = ""
+    is_old: bool = False
+    """Whether it was there already, and nothing was written."""
 
 
 class ChangeReport(NamedTuple):
@@ -174,9 +176,11 @@ def compose(report: TurnReport, language: Language, *, notice: str = "") -> str:
     say = language.say
     parts: list[str] = []
     parts.extend(_format_change(each, language) for each in report.changes if not each.where.error)
-    places = [_format_place(wrote, language) for wrote in report.writes if not wrote.error]
-    if places:
-        parts.append(say.noted.format(places="; ".join(places)))
+    for phrase, is_old in ((say.noted, False), (say.already_noted, True)):
+        wrote = [each for each in report.writes if not each.error and each.is_old is is_old]
+        places = dict.fromkeys(_format_place(each, language) for each in wrote)
+        if places:
+            parts.append(phrase.format(places="; ".join(places)))
     parts.extend(
         say.not_noted.format(error=escape_line(one_line(wrote.error)))
         for wrote in report.writes

@@ -116,7 +116,8 @@ def write_report(result: ToolResult) -> WriteReport:
     if result.failed or not isinstance(path, str) or not isinstance(first, int):
         return WriteReport(error=_error_text(result, content))
     last = content.get("line_end")
-    return WriteReport(path, first, last if isinstance(last, int) else first)
+    is_old = content.get("already_noted") is True
+    return WriteReport(path, first, last if isinstance(last, int) else first, is_old=is_old)
 
 
 def search_report(result: ToolResult, turn: NotebookTurn, parsed: ParsedMessage, today: date) -> SearchReport:

@@ -286,7 +286,14 @@ def test_a_note_that_is_written_while_it_is_read_is_read_again(tmp_path: Path, y
 
     with (tmp_path / "archive").open("w+b") as target:
         manifest, problems = write_archive(
-            target, notes=notes, state=None, spool=tmp_path, made_at="", version="", stopped=write
+            target,
+            notes=notes,
+            state=None,
+            hidden=None,
+            spool=tmp_path,
+            made_at="",
+            version="",
+            stopped=write,
         )
         assert read_archive(target, name="archive") == manifest
         target.seek(0)
@@ -943,4 +950,4 @@ async def test_only_one_without_notes_asks_for_a_program_that_knows_such(workspa
     assert usual["format"] == 1
     assert "notes" not in usual, "an older version would not know it"
     alone = written((await workspace.backups.make_nightly(keep=2, notes=False)).file)
-    assert (alone["format"], alone["notes"]) == (FORMAT, False)
+    assert (alone["format"], alone["notes"]) == (2, False)

@@ -116,6 +116,11 @@ class Service:
         assert self._process.returncode == 0, self.log
         return time.monotonic() - began
 
+    async def say(self, text: str) -> str:
+        """Say something in the terminal of its workspace, in a process beside it; what is answered."""
+        said = await asyncio.to_thread(self._commonplace, "chat", "--config", "config.toml", "-m", text)
+        return said.stdout
+
     @property
     def log(self) -> str:
         return self._log.read_text()

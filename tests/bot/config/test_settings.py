@@ -506,7 +506,11 @@ def keys_of_plain_values() -> list[tuple[str, ...]]:
     found = []
     for keys in known_keys(Settings):
         *_, (_, annotation, _) = walk_keys(Settings, keys)
-        if section_fields(annotation) is None and table_value(annotation) is None and "NAME" not in keys:
+        if (
+            section_fields(annotation) is None
+            and table_value(annotation) is None
+            and not {"NAME", "0"} & {*keys}
+        ):
             found.append(keys)
     return found
 
@@ -1011,3 +1015,58 @@ def test_workspaces_of_others_are_relative_to_the_settings_file_and_names_stand_
         file.write_text(f"[instance]\n{wrong}\n")
         with pytest.raises(ConfigError, match=r"^instance\.(name|take_over) "):
             load_settings(file)
+
+
+# Folders of notes that lie elsewhere
+
+
+def test_other_folders_of_notes_are_read_from_file_and_environment(tmp_path: Path) -> None:
+    table = "[[memory.folders]]\n"
+    file = f'{table}path = "~/Vault"\nwrite = true\nexclude = ["Templates/"]\n{table}path = "w"'
+    first, second = load(file).memory.folders
+    assert (first.path, first.shown_name, first.write) == (str(Path("~/Vault").expanduser()), "Vault", True)
+    assert Path(second.path).is_absolute()
+    (only,) = load(
+        "", COMMONPLACE_MEMORY__FOLDERS='[{"path": "/vault", "name": "v", "exclude": ["a"]}]'
+    ).memory.folders
+    assert (only.path, only.name, only.exclude, only.write) == ("/vault", "v", ("a",), False)
+
+
+@table_test(
+    ("table", "line"),
+    [
+        ('name = "a"', "memory.folders[0].path is missing: it must be text in quotes (in "),
+        ('path = "/v"\nname = "a/b"', 'memory.folders[0].name = "a/b" is invalid: it must be the name of a folder'),
+        ('path = "/v"\nname = ".x"', "this one has a hidden name in it"),
+        ('path = "/v"\nname = "x.md"', "only notes end in .md"),
+        ('path = "/v"\nname = "documents"', "I keep notes of my own in documents/"),
+        ('path = "/v"\nname = "Memory"', "folders with other names than the notes' own, memory; set `name`"),
+        ('path = "/v"\n[[memory.folders]]\npath = "/w/V"', "folders with different names; set `name`"),
+        ('path = "/"', "it must be the name of a folder"),
+        ('path = "/v"\nexclude = ["!"]', "patterns as in a .gitignore file; '!' is none"),
+        ('path = "/v"\nrwite = true', "rwite is not a known key; did you mean memory.folders.0.write?"),
+        ('path = "/v"\nwrite = "yes"', 'memory.folders[0].write = "yes" is invalid: it must be true or false'),
+    ],
+)  # fmt: skip
+def test_a_folder_that_cannot_be_used_is_refused(table: str, line: str) -> None:
+    assert line in refusal(f"[[memory.folders]]\n{table}")
+
+
+def test_a_folder_that_overlaps_the_notes_or_takes_a_name_is_refused(tmp_path: Path) -> None:
+    memory = tmp_path / "memory"
+    (memory / "trips").mkdir(parents=True)
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "link").symlink_to("vault")
+
+    def fault(*folders: tuple[str, str]) -> str:
+        tables = "".join(
+            f'[[memory.folders]]\npath = "{tmp_path}{path}"\nname = "{name}"\n' for path, name in folders
+        )
+        return refusal(f'workspace = "{tmp_path}"\n{tables}')
+
+    assert f"and the folder of your notes, {memory}, must not contain each other" in fault(("", "all"))
+    assert "must not contain each other" in fault(("/memory/trips", "t"))
+    assert "the folder of the index" in fault(("/.commonplace/trash", "t"))
+    assert "the folder a, " in fault(("/vault", "a"), ("/link", "b"))
+    assert f'your notes already have a folder "trips", {memory / "trips"}' in fault(("/vault", "trips"))
+    load(f'workspace = "{tmp_path}"\n[[memory.folders]]\npath = "{tmp_path}/vault"')

@@ -894,6 +894,11 @@ class World(RuleBasedStateMachine):
             if chat not in (GUEST_CHAT, ROOM):
                 lost = [seq for seq in users[number] if flushed < seq <= upto]
                 assert not lost, f"{lost} of {chat} were summed up and not flushed"
+        for chat, number in self._query("SELECT chat, id FROM conversations WHERE ended_at IS NOT NULL"):
+            flushed = max((end for _, end in ranges[number]), default=0)
+            if chat not in (GUEST_CHAT, ROOM):
+                lost = [seq for seq in users[number] if seq > flushed]
+                assert not lost, f"{lost} of {chat} were not flushed when their conversation ended"
 
     # -- looking ------------------------------------------------------------------------------------------------
 

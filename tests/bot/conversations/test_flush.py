@@ -394,20 +394,45 @@ async def test_a_note_that_cannot_be_written_is_written_later_without_asking_aga
     assert len(model.history) == 1
 
 
+@pytest.mark.parametrize("later", [False, True])
 async def test_what_is_said_while_a_section_cannot_be_written_is_noted_too_when_the_conversation_ends(
-    talk: ConversationHarness, model: ScriptedModel
+    talk: ConversationHarness, model: ScriptedModel, later: bool
 ) -> None:
     path = talk.folder / "memory" / "2026-11-21.md"
     path.mkdir(parents=True)
     model.enqueue(NOTES)
     assert (await talk.compactor.flush(talk.conversation)).result == "fault"
     await talk.take_turn("The house is blue.", "I see.")
-    await talk.compactor.end_later(talk.conversation.chat, flush=True, key="message-9")
+    end = talk.compactor.end_later if later else talk.compactor.end
+    await end(talk.conversation.chat, flush=True, key="message-9")
     path.rmdir()
     model.enqueue("- The house is blue.")
     talk.clock.pass_(hours=1)
     await talk.compactor.resume()
     assert NOTES in talk.note()
+    assert "- The house is blue." in talk.note()
+    assert [row["stage"] for row in await talk.rows()] == ["done", "done"]
+
+
+async def test_what_is_said_while_a_conversation_is_being_ended_is_noted_too(
+    talk: ConversationHarness, model: ScriptedModel
+) -> None:
+    model.enqueue(error=Unreachable("down"))
+    assert (await talk.compactor.flush(talk.conversation)).result == "raw"
+    model.enqueue(NOTES, held=True)  # when asked again about what was kept word for word
+    ending = asyncio.create_task(talk.compactor.end(talk.conversation.chat, flush=True, key="message-9"))
+    async with asyncio.timeout(20):
+        while not model.history[1:]:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+    beside = Conversation(
+        talk.state, talk.conversation.chat
+    )  # as of another process in which a turn is stopped
+    await beside.load()
+    await beside.append(UserMessage("The house is blue."))
+    model.release()
+    assert (await ending).result == "noted"
+    model.enqueue("- The house is blue.")
+    await talk.compactor.resume()
     assert "- The house is blue." in talk.note()
     assert [row["stage"] for row in await talk.rows()] == ["done", "done"]
 

@@ -24,7 +24,7 @@ async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
 
 
 def write(memory: Memory, name: str, text: str) -> None:
-    (memory._folder / name).write_text(text)
+    (memory._notes.folders.own.path / name).write_text(text)
 
 
 def day(age: int) -> str:
@@ -72,6 +72,6 @@ async def test_a_note_cannot_end_the_place_where_notes_are_shown(memory: Memory)
 
 
 async def test_a_note_that_cannot_be_read_is_left_out(memory: Memory) -> None:
-    (memory._folder / "MEMORY.md").mkdir()
+    (memory._notes.folders.own.path / "MEMORY.md").mkdir()
     write(memory, day(0), "- fact\n")
     assert "fact" in await recall(memory, now)

@@ -157,7 +157,7 @@ async def test_a_watcher_that_fails_is_reported_and_watches_again(tmp_path: Path
     memory = Breaking(settings, workspace=tmp_path, now=lambda: datetime.now(UTC))
     supervisor = Supervisor(pauses=(0.1,), steady_seconds=0.3)
     async with memory, Background(memory, reindex_minutes=None, supervisor=supervisor):
-        await until(lambda: memory._watcher is not None and memory._watcher.state.alive)
+        await until(lambda: "" in memory._watchers and memory._watchers[""].state.alive)
         memory.is_broken = True
         (tmp_path / "memory" / "new.md").write_text("New.\n")
         await until(lambda: bool(supervisor.failures))
@@ -223,7 +223,7 @@ async def test_a_first_look_that_breaks_is_reported_and_done_again(tmp_path: Pat
     supervisor = Supervisor(pauses=(0.2,))
     async with memory, Background(memory, reindex_minutes=None, supervisor=supervisor):
         await until(lambda: [each.name for each in supervisor.failures] == ["first index"])
-        await until(lambda: memory._watcher is not None and memory._watcher.state.alive)
+        await until(lambda: "" in memory._watchers and memory._watchers[""].state.alive)
         assert supervisor.failures == ()
 
 
@@ -237,7 +237,7 @@ async def test_notes_that_cannot_be_indexed_do_not_keep_it_from_watching(
     (tmp_path / "memory").mkdir()
     memory = Full(MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC))
     async with memory, Background(memory, reindex_minutes=None):
-        await until(lambda: memory._watcher is not None and memory._watcher.state.alive)
+        await until(lambda: "" in memory._watchers and memory._watchers[""].state.alive)
     told = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert told[0] == "could not index the notes at startup: the disk is full"
     assert set(told[1:]) <= {"a change was not indexed: the disk is full"}

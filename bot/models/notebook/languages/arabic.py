@@ -6,6 +6,7 @@ ARABIC = Language(
     code="ar",
     say=Replies(
         noted="دوّنتُ ذلك في {places}.",
+        already_noted="هذا مدوَّن من قبل في {places}.",
         place="`{path}`، السطر {line}",
         lines="`{path}`، السطور {lines}",
         found="من ملاحظاتك:",

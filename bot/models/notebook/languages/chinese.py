@@ -6,6 +6,7 @@ CHINESE = Language(
     code="zh",
     say=Replies(
         noted="已记在 {places}。",
+        already_noted="这已经记在 {places} 了。",
         place="`{path}` 第 {line} 行",
         lines="`{path}` 第 {lines} 行",
         found="笔记里是这样写的：",

@@ -6,6 +6,7 @@ ENGLISH = Language(
     code="en",
     say=Replies(
         noted="Noted in {places}.",
+        already_noted="That's already in {places}.",
         place="`{path}`, line {line}",
         lines="`{path}`, lines {lines}",
         found="From your notes:",

@@ -6,6 +6,7 @@ FRENCH = Language(
     code="fr",
     say=Replies(
         noted="Noté dans {places}.",
+        already_noted="C’est déjà noté dans {places}.",
         place="`{path}`, ligne {line}",
         lines="`{path}`, lignes {lines}",
         found="Dans vos notes :",

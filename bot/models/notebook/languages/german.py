@@ -6,6 +6,7 @@ GERMAN = Language(
     code="de",
     say=Replies(
         noted="Notiert in {places}.",
+        already_noted="Das steht schon in {places}.",
         place="`{path}`, Zeile {line}",
         lines="`{path}`, Zeilen {lines}",
         found="Aus deinen Notizen:",

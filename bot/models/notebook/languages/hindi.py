@@ -6,6 +6,7 @@ HINDI = Language(
     code="hi",
     say=Replies(
         noted="{places} में लिख लिया।",
+        already_noted="यह {places} में पहले से लिखा है।",
         place="`{path}` की पंक्ति {line}",
         lines="`{path}` की पंक्तियाँ {lines}",
         found="आपके नोट्स में यह लिखा है:",

@@ -6,6 +6,7 @@ ITALIAN = Language(
     code="it",
     say=Replies(
         noted="Annotato in {places}.",
+        already_noted="È già annotato in {places}.",
         place="`{path}`, riga {line}",
         lines="`{path}`, righe {lines}",
         found="Dalle tue note:",

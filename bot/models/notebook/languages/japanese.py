@@ -6,6 +6,7 @@ JAPANESE = Language(
     code="ja",
     say=Replies(
         noted="{places}に書き留めました。",
+        already_noted="それはすでに{places}にあります。",
         place="`{path}` の {line} 行目",
         lines="`{path}` の {lines} 行目",
         found="メモにはこうあります：",

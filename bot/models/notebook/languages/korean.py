@@ -6,6 +6,7 @@ KOREAN = Language(
     code="ko",
     say=Replies(
         noted="{places}에 적어 두었습니다.",
+        already_noted="이미 {places}에 적혀 있습니다.",
         place="`{path}` {line}번째 줄",
         lines="`{path}` {lines}번째 줄",
         found="메모에 이렇게 적혀 있습니다:",

@@ -6,6 +6,7 @@ PORTUGUESE = Language(
     code="pt",
     say=Replies(
         noted="Anotado em {places}.",
+        already_noted="Isso já está em {places}.",
         place="`{path}`, linha {line}",
         lines="`{path}`, linhas {lines}",
         found="Nas suas notas:",

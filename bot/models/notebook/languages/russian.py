@@ -6,6 +6,7 @@ RUSSIAN = Language(
     code="ru",
     say=Replies(
         noted="Записано: {places}.",
+        already_noted="Это уже записано: {places}.",
         place="`{path}`, строка {line}",
         lines="`{path}`, строки {lines}",
         found="Вот что есть в заметках:",

@@ -6,6 +6,7 @@ SPANISH = Language(
     code="es",
     say=Replies(
         noted="Anotado en {places}.",
+        already_noted="Eso ya está en {places}.",
         place="`{path}`, línea {line}",
         lines="`{path}`, líneas {lines}",
         found="En tus notas:",

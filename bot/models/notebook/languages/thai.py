@@ -6,6 +6,7 @@ THAI = Language(
     code="th",
     say=Replies(
         noted="จดไว้แล้วใน {places}",
+        already_noted="เรื่องนี้จดไว้อยู่แล้วใน {places}",
         place="`{path}` บรรทัดที่ {line}",
         lines="`{path}` บรรทัดที่ {lines}",
         found="ในบันทึกเขียนไว้ว่า:",

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.english import ENGLISH
 from bot.models.notebook.quoting import escape_line
-from bot.models.notebook.replies import SearchReport, TurnReport, compose
+from bot.models.notebook.replies import SearchReport, TurnReport, WriteReport, compose
 from tests.fakes.table_test import table_test
 
 
@@ -177,3 +178,15 @@ def test_a_score_that_is_none_hides_no_other_passage(score: object) -> None:
     ]
     answer = compose(TurnReport(searches=[SearchReport("Anna lives", hits)]), ENGLISH)
     assert "Oslo" in answer
+
+
+def test_what_was_there_already_is_told_apart_from_what_was_written() -> None:
+    new, old = WriteReport("2026-11-24.md", 5, 5), WriteReport("2026-11-21.md", 3, 3, is_old=True)
+    assert compose(TurnReport(writes=[old, old]), ENGLISH) == "That's already in `2026-11-21.md`, line 3."
+    assert compose(TurnReport(writes=[old, new]), ENGLISH) == (
+        "Noted in `2026-11-24.md`, line 5.\n\nThat's already in `2026-11-21.md`, line 3."
+    )
+    for language in LANGUAGES:
+        told = compose(TurnReport(writes=[old]), language)
+        assert "2026-11-21.md" in told
+        assert told != compose(TurnReport(writes=[old._replace(is_old=False)]), language)

@@ -1,0 +1,78 @@
+"""Check the settings of folders of notes that lie elsewhere."""
+
+import os
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+
+from memory import document_paths
+from memory.locks import name_key
+from memory.note_folders import NoteFolder, NoteFolders
+from memory.paths import find_name_fault, is_note_name
+
+IMPORT_FOLDER = "imported"
+"""Folder for imported notes whose own path is taken."""
+RESERVED = (document_paths.FOLDER, IMPORT_FOLDER)
+"""Folders that the assistant itself makes among the notes."""
+
+
+def check_name(name: str) -> None:
+    """Raise ValueError, with what the name must be, if it cannot be the name of a folder of notes."""
+    usable = 'the name of a folder, such as "vault"'
+    if "/" in name:
+        raise ValueError(f"{usable}, without /")
+    if fault := find_name_fault(name):
+        raise ValueError(f"{usable}; this one {fault}")
+    if is_note_name(name):
+        raise ValueError(f"{usable}; only notes end in .md")
+    if name != name.strip() or name != unicodedata.normalize("NFC", name):
+        raise ValueError(f"{usable}, without blanks around it and with composed accents")
+    if name_key(name) in RESERVED:
+        raise ValueError(f"{usable}; I keep notes of my own in {name}/")
+
+
+def check_names(names: Sequence[str], *, own: str) -> None:
+    """Raise ValueError, with what they must be, if the names of several folders do not fit together.
+
+    `own` is the name of the memory's own folder, which people and models write before a path.
+    """
+    for name in names:
+        check_name(name)
+        if name_key(name) == name_key(own):
+            raise ValueError(f"folders with other names than the notes' own, {own}; set `name`")
+    if len(set(map(name_key, names))) < len(names):
+        raise ValueError("folders with different names; set `name`")
+
+
+def check_patterns(patterns: Sequence[str]) -> None:
+    """Raise ValueError, with what they must be, if a pattern is invalid."""
+    for pattern in patterns:
+        try:
+            NoteFolder(Path(), exclude=(pattern,)).excludes("x")
+        except ValueError:
+            raise ValueError(f"patterns as in a .gitignore file; {pattern!r} is none") from None
+
+
+def find_conflict(folders: NoteFolders, *, private: Path) -> str:
+    """Return why these folders cannot be used together, in one line; "" if they can.
+
+    `private` holds the index and other files of ours. Reads the disk.
+    """
+    own = os.path.realpath(folders.own.path)
+    taken = [(own, "the folder of your notes"), (os.path.realpath(private), "the folder of the index")]
+    for folder in folders.others:
+        root = os.path.realpath(folder.path)
+        for other, what in taken:
+            if _is_inside(root, other) or _is_inside(other, root):
+                return f"{folder.path} and {what}, {other}, must not contain each other"
+        taken.append((root, f"the folder {folder.name}"))
+        here = folders.own.path / folder.name
+        if os.path.lexists(here):
+            return (
+                f'your notes already have a folder "{folder.name}", {here}; choose another name, or move it'
+            )
+    return ""
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return f"{path}/".startswith(f"{folder.rstrip('/')}/")

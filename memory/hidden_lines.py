@@ -1,0 +1,134 @@
+"""Lines that were forgotten in folders which may only be read: their files keep them, and nothing else shows them."""
+
+import hashlib
+import json
+import os
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+
+from memory import disk
+from memory.errors import NoteUnreadable
+from memory.locks import lock_note
+from memory.note_file import translate_errors
+
+FILE = "hidden-lines.json"
+MAX_BYTES = 64 * 1024 * 1024
+_SALT_BYTES = 8
+
+_Lines = Mapping[str, frozenset["LineDigest"]]
+
+
+@dataclass(frozen=True, slots=True)
+class LineDigest:
+    """A line of a note that cannot be read from it; two digests of equal lines with different salts differ."""
+
+    salt: str
+    """Hexadecimal, as `digest`."""
+    digest: str
+
+    @classmethod
+    def of(cls, line: str, *, salt: str) -> "LineDigest":
+        """Return the digest of a line; blanks around it do not count."""
+        text = line.strip().encode("utf-8", "surrogatepass")
+        return cls(salt, hashlib.blake2b(text, key=bytes.fromhex(salt), digest_size=16).hexdigest())
+
+
+class HiddenLines:
+    """The hidden lines of all notes. Methods may be called from any thread, and other processes may add lines.
+
+    The file does not repeat the lines: it holds their digests. Methods raise `NoteUnreadable` if it is damaged, so that
+    nothing forgotten comes back unseen.
+    """
+
+    def __init__(self, private: Path) -> None:
+        """The file lies in `private`; the first hidden line creates it."""
+        self._private = private
+        self._file = private / FILE
+        self._lock = Lock()
+        self._read_from: tuple[int, int, int] | None = None
+        self._lines: _Lines = {}
+
+    def marks(self) -> Mapping[str, int]:
+        """Return a number above 0 for each note with hidden lines; it changes when another line is hidden."""
+        return {
+            path: 1 + zlib.crc32("".join(sorted(each.digest for each in lines)).encode())
+            for path, lines in self._read().items()
+        }
+
+    def blank(self, path: str, text: str) -> str:
+        """Return a note's text (LF line ends) with its hidden lines empty."""
+        hidden = self._read().get(path)
+        if not hidden:
+            return text
+        salts = {each.salt for each in hidden}
+
+        def is_hidden(line: str) -> bool:
+            return any(LineDigest.of(line, salt=salt) in hidden for salt in salts)
+
+        return "\n".join("" if is_hidden(line) else line for line in text.split("\n"))
+
+    def hide(self, path: str, lines: Iterable[str]) -> None:
+        """Hide these lines wherever they stand in the note. Raises `NoteUnwritable`."""
+        salt = os.urandom(_SALT_BYTES).hex()
+        new = frozenset(LineDigest.of(line, salt=salt) for line in lines if line.strip())
+        self._change(lambda before: _combine(before, {path: new}))
+
+    def adopt(self, file: Path) -> None:
+        """Hide the lines of another such file too, such as a backup's. Raises `NoteUnwritable`."""
+        new = read_hidden_lines(file)
+        self._change(lambda before: _combine(before, new))
+
+    def _change(self, change: Callable[[_Lines], _Lines]) -> None:
+        with lock_note(self._private / "locks", FILE), translate_errors(FILE):
+            lines = change(self._read())
+            document = {
+                path: sorted([each.salt, each.digest] for each in hidden)
+                for path, hidden in sorted(lines.items())
+            }
+            draft = f"{FILE}.new"
+            with disk.open_private_folder(self._private) as folder:
+                (self._private / draft).unlink(missing_ok=True)
+                disk.write_new(draft, json.dumps(document).encode() + b"\n", folder=folder)
+                os.rename(draft, FILE, src_dir_fd=folder, dst_dir_fd=folder)
+                disk.sync_folder(folder)
+
+    def _read(self) -> _Lines:
+        try:
+            found = self._file.stat()
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise NoteUnreadable(f"{self._file} could not be read: {disk.reason(error)}.") from error
+        version = (found.st_ino, found.st_mtime_ns, found.st_size)
+        with self._lock:
+            if version != self._read_from:
+                self._lines, self._read_from = read_hidden_lines(self._file), version
+            return self._lines
+
+
+def _combine(one: _Lines, other: _Lines) -> _Lines:
+    none = frozenset[LineDigest]()
+    return {path: one.get(path, none) | other.get(path, none) for path in {*one, *other}}
+
+
+def read_hidden_lines(file: Path) -> _Lines:
+    """Return the hidden lines of each note by its path. Raises `NoteUnreadable`."""
+    try:
+        document = json.loads(file.read_bytes()[:MAX_BYTES])
+        lines = {
+            path: frozenset(LineDigest(salt, digest) for salt, digest in hidden)
+            for path, hidden in document.items()
+        }
+        for each in frozenset[LineDigest]().union(*lines.values()):
+            bytes.fromhex(each.salt + each.digest)
+    except OSError as error:
+        raise NoteUnreadable(f"{file} could not be read: {disk.reason(error)}.") from error
+    except (ValueError, TypeError, AttributeError):
+        raise NoteUnreadable(
+            f"{file} is damaged. It holds what was forgotten in folders that I may only read: restore it from a "
+            "backup. If you delete it, those lines are found again."
+        ) from None
+    return lines

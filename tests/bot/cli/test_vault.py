@@ -1,0 +1,113 @@
+"""A vault that lies elsewhere, from the command line and a chat to backup and restore."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.commonplace import Commonplace
+
+PEOPLE = "# People\n\n- Ada's number is 4711\n- Ben likes tea\n"
+TRIP = "---\ntags: [travel]\n---\n# Oslo\n\nThe boat leaves at nine.\n"
+
+
+@pytest.fixture
+def commonplace(tmp_path: Path) -> Commonplace:
+    return Commonplace(tmp_path)
+
+
+@pytest.fixture
+def vault(commonplace: Commonplace) -> Path:
+    folder = commonplace.folder / "Obsidian"
+    (folder / "Trips").mkdir(parents=True)
+    (folder / ".obsidian").mkdir()
+    (folder / "People.md").write_text(PEOPLE)
+    (folder / "Trips/Oslo.md").write_text(TRIP)
+    name_in_settings(commonplace, folder)
+    commonplace.memory.mkdir()
+    return folder
+
+
+def name_in_settings(commonplace: Commonplace, folder: Path, *lines: str) -> None:
+    table = [f'[[memory.folders]]\npath = "{folder}"\nname = "vault"', *lines, "[memory.embedding]"]
+    text = "\n".join(["[index]", *table, 'provider = "none"'])
+    (commonplace.folder / "config.toml").write_text(text + "\n")
+
+
+def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {
+        str(file.relative_to(folder)): (file.read_bytes(), file.stat().st_mtime_ns)
+        for file in folder.rglob("*")
+        if file.is_file()
+    }
+
+
+def say(commonplace: Commonplace, text: str) -> str:
+    return commonplace.output_of("chat", "-m", text)
+
+
+def search(commonplace: Commonplace, query: str) -> list[str]:
+    found = json.loads(commonplace.output_of("memory", "search", query, "--json"))
+    return [f"{hit['path']}:{hit['line_start']}" for hit in found["results"]]
+
+
+def test_it_is_searched_read_and_listed_and_stays_as_it_is(commonplace: Commonplace, vault: Path) -> None:
+    before = snapshot(vault)
+    assert search(commonplace, "boat")[0] == "vault/Trips/Oslo.md:6"
+    assert commonplace.output_of("memory", "get", "vault/People.md") == PEOPLE
+    assert commonplace.output_of("memory", "get", "oslo") == TRIP
+    assert f"vault/: {vault}, read-only" in commonplace.output_of("memory", "status")
+    assert "vault/Trips/" in say(commonplace, "/memory list vault")
+    assert "Folder `vault/`: read-only" in say(commonplace, "/memory status")
+    assert "read-only" in commonplace.error_of("chat", "-m", "/correct vault/People.md:4 - Ben likes coffee")
+    line = next(line for line in commonplace("doctor").stdout.splitlines() if str(vault) in line)
+    assert "read-only" in line
+    assert snapshot(vault) == before
+
+
+def test_what_is_written_there_is_recorded_and_undone(commonplace: Commonplace, vault: Path) -> None:
+    name_in_settings(commonplace, vault, "write = true")
+    assert "coffee" in say(commonplace, "/correct vault/People.md:4 - Ben likes coffee")
+    assert "- Ben likes coffee\n" in (vault / "People.md").read_text()
+    assert "vault/People.md" in say(commonplace, "/changes")
+    say(commonplace, "/undo")
+    assert (vault / "People.md").read_text() == PEOPLE
+
+
+def test_what_is_forgotten_stays_hidden_after_backup_and_restore(
+    commonplace: Commonplace, vault: Path
+) -> None:
+    assert search(commonplace, "number 4711") == ["vault/People.md:3"]
+    code = re.search(r"/forget yes (\w{4})", say(commonplace, "/forget Ada number"))
+    assert code
+    told = say(commonplace, f"/forget yes {code[1]}")
+    assert "in folders that I may only read: vault/People.md:3" in told
+    assert (vault / "People.md").read_text() == PEOPLE
+    assert search(commonplace, "number 4711") == []
+    archive = commonplace.folder / "backup.tar.gz"
+    commonplace.output_of("backup", str(archive))
+    shutil.rmtree(commonplace.memory.parent)
+    commonplace.output_of("restore", str(archive))
+    assert search(commonplace, "number 4711") == []
+    assert search(commonplace, "tea") == ["vault/People.md:4"]
+    assert "4711" not in commonplace.output_of("memory", "get", "vault/People.md")
+
+
+def test_a_vault_that_is_away_is_told_and_still_found(commonplace: Commonplace, vault: Path) -> None:
+    assert search(commonplace, "boat") == ["vault/Trips/Oslo.md:6"]
+    vault.rename(commonplace.folder / "unmounted")
+    assert search(commonplace, "boat") == ["vault/Trips/Oslo.md:6"]
+    assert "the folder vault is away" in commonplace.error_of("memory", "get", "vault/Trips/Oslo.md")
+    assert "it is away" in commonplace.output_of("memory", "status")
+    assert "Folder `vault/`: it is away" in say(commonplace, "/memory status")
+    done = commonplace("doctor")
+    assert "mount it, or correct its path" in done.stdout
+
+
+def test_a_name_that_is_taken_ends_with_one_line(commonplace: Commonplace, vault: Path) -> None:
+    (commonplace.memory / "vault").mkdir()
+    line = commonplace.error_of("memory", "search", "boat", code=2)
+    assert 'your notes already have a folder "vault"' in line
+    assert "choose another name, or move it" in line
