@@ -424,6 +424,7 @@ CHANGE_MADE_BY = {
     "import": "",
     "cli": "",
     "http": "",
+    "mcp": "",
     "forget": ", with `/forget`",
 }
 CHANGE_SAYS = "The words are from {says}."
@@ -447,7 +448,9 @@ CHANGED_BY = {
     "import": "an import",
     "cli": "the command line",
     "http": "HTTP",
+    "mcp": "a program over MCP",
 }
+CHANGED_BY_CLIENT = "{client} over MCP"
 CHANGED_AT_TERMINAL = "the terminal user"
 CHANGED_BY_SEVERAL = "several people in {chat}"
 CHANGE_ADDED = "added “{new}”"
@@ -517,6 +520,7 @@ WHY_MADE_BY = {
     "document": "it is from a document that {who} filed in {chat}, {time}.",
     "cli": "it was written on the command line, {time}.",
     "http": "it was written over HTTP, {time}.",
+    "mcp": "{who} wrote it, {time}.",
     "forget": "it is what `/forget` left there, {time}.",
 }
 WHY_IMPORT = "It came with import {run}, {time}, from the file `{file}`."

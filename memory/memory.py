@@ -151,6 +151,7 @@ class Memory:
             scan=partial(scan_notes, self._notes, max_tokens=settings.chunk.target_tokens),
         )
         self._watchers: dict[str, Watcher] = {}
+        self._followers: list[Callable[[], None]] = []
 
     @property
     def index_file(self) -> Path | None:
@@ -212,6 +213,14 @@ class Memory:
     async def _run_backfill(self) -> None:
         await self._vectors.run_forever(self._index.run)
 
+    def on_notes_changed(self, tell: Callable[[], None]) -> Callable[[], None]:
+        """Call `tell` when a watcher finds that notes may have changed; return a function that ends that.
+
+        `tell` must not wait, and must not raise.
+        """
+        self._followers.append(tell)
+        return lambda: self._followers.remove(tell)
+
     async def _watch(self, folder: NoteFolder) -> None:
         from memory.watcher import Watcher
 
@@ -226,6 +235,8 @@ class Memory:
                     await self.sync()
                 except (IndexCorrupted, IndexUnavailable) as error:
                     log.warning("a change was not indexed: %s", error)
+                for tell in self._followers:
+                    tell()
 
     async def fill_vectors(self) -> None:
         """Sync, then embed every text that has no vector. Raises `EmbeddingError` if the providers fail."""

@@ -46,6 +46,13 @@ BUILTIN_MODEL = "notebook"
 PEOPLE_FORM = 'a list of ids such as "telegram:1" under each name, each id once'
 PRIVATE_FOLDER = ".commonplace"
 
+MIN_MCP_TOKEN_CHARS = 16
+MAX_MCP_TOKENS = 32
+MAX_MCP_NAME_CHARS = 40
+
+McpRights = Literal["read", "append", "write"]
+"""What a program may do over MCP; each may do all that those before it may."""
+
 Secrets = Annotated[tuple[SecretStr, ...], Strict(False)]
 
 
@@ -112,6 +119,52 @@ class ServerSettings(Section):
     def _others_need_a_token(self) -> Self:
         if self.enabled and not self.token.get_secret_value().strip() and not is_loopback(self.host):
             raise SettingsConflict("host", "127.0.0.1, ::1 or localhost unless server.token is set")
+        return self
+
+
+class McpTokenSettings(Section):
+    """A program that may use the notes over MCP, under any name; docs/mcp.md says what that opens."""
+
+    token: SecretStr = Field(examples=["put-your-own-secret-here"])
+    """Secret that the program sends as "Authorization: Bearer ...", such as `openssl rand -hex 24` prints;
+    it opens /mcp and nothing else."""
+    rights: McpRights = "read"
+    """"read" is to search and read notes; "append" also adds to them; "write" also edits them, and undoes changes."""
+    conversations: bool = False
+    """Whether it may also search and read what was said in all chats."""
+
+    @field_validator("token")
+    @classmethod
+    def _long(cls, value: SecretStr) -> SecretStr:
+        token = value.get_secret_value()
+        if len(token) < MIN_MCP_TOKEN_CHARS or not (token.isascii() and token.isprintable()) or " " in token:
+            raise ValueError(
+                f"at least {MIN_MCP_TOKEN_CHARS} letters, digits and signs without spaces; "
+                "`openssl rand -hex 24` prints some"
+            )
+        return value
+
+
+class McpSettings(Section):
+    """Other programs that use the notes over MCP; without a token, /mcp does not exist."""
+
+    tokens: dict[str, McpTokenSettings] = Field(
+        default_factory=dict, max_length=MAX_MCP_TOKENS, examples=["cursor"]
+    )
+
+    @model_validator(mode="after")
+    def _tokens_make_sense(self) -> Self:
+        names = dict[str, str]()
+        for name, each in self.tokens.items():
+            is_plain = name.isascii() and name.replace("-", "").replace("_", "").isalnum()
+            if not is_plain or len(name) > MAX_MCP_NAME_CHARS:
+                raise SettingsConflict(
+                    "tokens",
+                    f"tables named with letters, digits, - and _ only, at most {MAX_MCP_NAME_CHARS}; {name!r} is not",
+                )
+            if other := names.get(each.token.get_secret_value()):
+                raise SettingsConflict(f"tokens.{name}.token", f"another token than that of {other}")
+            names[each.token.get_secret_value()] = name
         return self
 
 
@@ -475,6 +528,7 @@ class Settings(Section, BaseSettings):
     server: ServerSettings = section_field()
     telegram: TelegramSettings = section_field()
     discord: DiscordSettings = section_field()
+    mcp: McpSettings = section_field()
     access: AccessSettings = section_field()
     models: ModelsSettings = section_field()
     providers: dict[str, ProviderSettings] = Field(default_factory=dict, examples=["openai"])
@@ -535,6 +589,13 @@ class Settings(Section, BaseSettings):
                 raise SettingsConflict(key, f"{allowed}; {entry!r} is not one")
             if channel and key == "access.people" and channel.is_group(person):
                 raise SettingsConflict(key, f"{PEOPLE_FORM}; {entry!r} is a group")
+        return self
+
+    @model_validator(mode="after")
+    def _no_mcp_token_signs_in_to_the_page(self) -> Self:
+        for name, each in self.mcp.tokens.items():
+            if each.token.get_secret_value() == self.server.token.get_secret_value().strip():
+                raise SettingsConflict(f"mcp.tokens.{name}.token", "another token than server.token")
         return self
 
     @model_validator(mode="after")

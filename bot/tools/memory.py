@@ -121,7 +121,7 @@ def memory_tools(
         ] = None,
     ) -> dict[str, Any]:
         """Read a note or some of its lines when a passage from memory_search isn't enough."""
-        return _truncate_note(await memory.get(path, line=line, limit=limit))
+        return truncate_note(await memory.get(path, line=line, limit=limit))
 
     @tool
     async def memory_write(
@@ -219,8 +219,8 @@ def _format_lines(written: WriteResult, checked: CheckedText) -> dict[str, Any]:
     return {**told, "note": checked.note} if checked.note else told
 
 
-def _truncate_note(note: NoteText) -> dict[str, Any]:
-    """Return a note as a tool result; cut a long one after a whole line, with a hint how to continue."""
+def truncate_note(note: NoteText) -> dict[str, Any]:
+    """Return lines of a note as a tool result; cut a long one after a whole line, with a hint how to continue."""
     text, last, more = note.text, note.line_end, ""
     if len(text) > GET_CHARS:
         text = text[: text.rfind("\n", 0, GET_CHARS) + 1] or text[:GET_CHARS]

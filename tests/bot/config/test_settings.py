@@ -559,6 +559,23 @@ def test_every_key_can_be_a_variable(keys: tuple[str, ...]) -> None:
         ("_build_sources = 1\n__pydantic_self__ = 1", ["is not a known key"]),
         ("[memory.local]\nx = 1", ["memory.local is"]),
         ("[memory.embedding.cache]\nsize = 1", ["memory.embedding.cache.size is"]),
+        # programs
+        ('[mcp.tokens.a]\ntoken = "short"', ["mcp.tokens.a.token is invalid", "at least 16", "openssl rand"]),
+        ('[mcp.tokens.a]\ntoken = "with a space in it"', ["mcp.tokens.a.token is invalid"]),
+        ('[mcp.tokens.a]\nrights = "read"', ["mcp.tokens.a.token is missing"]),
+        (
+            f'[mcp.tokens.a]\ntoken = "{"x" * 16}"\nrights = "all"',
+            ['mcp.tokens.a.rights = "all"', '"read", "append", "write"'],
+        ),
+        (f'[mcp.tokens."a b"]\ntoken = "{"x" * 16}"', ["mcp.tokens", "'a b' is not"]),
+        (
+            f'[mcp.tokens.a]\ntoken = "{"x" * 16}"\n[mcp.tokens.b]\ntoken = "{"x" * 16}"',
+            ["mcp.tokens.b.token is invalid", "another token than that of a"],
+        ),
+        (
+            f'[server]\ntoken = "{"x" * 16}"\n[mcp.tokens.a]\ntoken = "{"x" * 16}"',
+            ["mcp.tokens.a.token is invalid", "another token than server.token"],
+        ),
         # people
         (
             '[server]\ntrusted_proxies = ["10.0.0.0/33"]',
@@ -849,7 +866,8 @@ SECRET = "s3cret-Value"
 def secret_keys() -> list[tuple[str, ...]]:
     found = []
     for keys in known_keys(Settings):
-        named = tuple("openai" if key == "NAME" else key for key in keys)
+        name = "cursor" if keys[0] == "mcp" else "openai"
+        named = tuple(name if key == "NAME" else key for key in keys)
         if any(is_secret(annotation) for _, annotation, _ in walk_keys(Settings, named)):
             found.append(named)
     return found
@@ -858,6 +876,7 @@ def secret_keys() -> list[tuple[str, ...]]:
 def test_the_secret_keys_are_these() -> None:
     assert {".".join(keys) for keys in secret_keys()} == {
         "server.token",
+        "mcp.tokens.cursor.token",
         "telegram.token",
         "telegram.webhook_secret",
         "discord.token",
