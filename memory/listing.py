@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from memory.disk import reason
+from memory.normalization import normalize
 from memory.note_folders import NoteFolder, NoteFolders
 from memory.paths import find_name_fault, format_path, is_note_name
 
@@ -145,9 +146,10 @@ class _FolderWalk:
         if not is_other and (self.notes or self.unchanged):
             return None
         has_known = any(path.startswith(self.prefix) for path in self.known)
-        if not is_other and not has_known:
+        why = self.folder.explain_absence()
+        if not (why or is_other or has_known):
             return None  # a new folder without notes
-        why = self.folder.explain_absence() or f"{self.folder.path} has no notes any more"
+        why = why or f"{self.folder.path} has no notes any more"
         kept = "; what was indexed before is still found" if has_known else ""
         return Problem(self.folder.name, f"it is away: {why}{kept}", hides_notes=not has_known)
 
@@ -196,7 +198,7 @@ class _FolderWalk:
     def check_entry(self, below: str, entry: os.DirEntry[str]) -> None:
         """Check an entry that is not obviously a note; `below` is its path from the root."""
         is_note = is_note_name(entry.name)
-        if below in self.taken:
+        if self.taken and normalize("NFC", below) in self.taken:
             why = "another folder has its name in [[memory.folders]]; rename one of them"
             self.problems.append(Problem(f"{self.folder.path.name}/{below}", why, hides_notes=True))
         elif entry.is_symlink():
@@ -236,6 +238,8 @@ class _FolderWalk:
     def add(self, path: str, found: os.stat_result) -> None:
         note = NoteStat.of(path, found)
         if found.st_nlink > 1:
+            if self.folder.excludes(path[len(self.prefix) :]):
+                return
             # A file with several names is one note, under the first name.
             place = self.twins.setdefault((found.st_dev, found.st_ino), len(self.notes))
             if place < len(self.notes):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory.errors import NoteMissing, NoteUnreadable, NoteUnwritable, PathRefused
+from memory.folder_checks import find_conflict
 from memory.listing import list_notes
 from memory.memory import Memory
 from memory.note_folders import NoteFolder, NoteFolders
@@ -167,8 +168,18 @@ def test_an_unknown_folder_that_is_away_hides_notes(tmp_path: Path) -> None:
     places = Places(tmp_path)
     shutil.rmtree(places.vault)
     assert places.problems() == {"vault": (f"it is away: {places.vault} does not exist", True)}
-    places.vault.mkdir()
+    places.vault.mkdir()  # a mount point
+    assert places.problems() == {"vault": (f"it is away: {places.vault} is empty", True)}
+    (places.vault / ".obsidian").mkdir()
     assert places.problems() == {}
+
+
+def test_a_file_with_an_excluded_name_and_another_one_is_listed_under_the_other(tmp_path: Path) -> None:
+    places = Places(tmp_path, exclude=("*.draft.md",))
+    write(places.vault, **{"a.draft": "x\n"})
+    (places.vault / "b.md").hardlink_to(places.vault / "a.draft.md")
+    assert "vault/b.md" in places.paths()
+    assert "vault/a.draft.md" not in places.paths()
 
 
 def test_a_folder_among_the_notes_with_its_name_is_a_problem(tmp_path: Path) -> None:
@@ -178,6 +189,17 @@ def test_a_folder_among_the_notes_with_its_name_is_a_problem(tmp_path: Path) -> 
     ((path, (why, hides)),) = places.problems().items()
     assert (path, hides) == ("memory/vault", True)
     assert "[[memory.folders]]" in why
+
+
+def test_so_is_one_with_its_name_in_the_other_spelling(tmp_path: Path) -> None:
+    write(tmp_path / "elsewhere", a="x\n")
+    write(tmp_path / "memory", **{"Bu\u0308cher__own": "mine\n"})
+    folder = NoteFolder(tmp_path / "elsewhere", "B\u00fccher", is_writable=False)
+    notes = Notes(tmp_path / "memory", private=tmp_path / "private", others=[folder])
+    listing = notes.walk()
+    assert [note.path for note in listing.notes] == ["B\u00fccher/a.md"]
+    assert ["[[memory.folders]]" in each.reason for each in listing.problems] == [True]
+    assert "already have a folder" in find_conflict(notes.folders, private=tmp_path / "private")
 
 
 @asynccontextmanager
