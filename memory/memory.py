@@ -321,7 +321,7 @@ class Memory:
         Lines in folders that may only be read are hidden instead: no search finds them, and `get` leaves them out.
         Documents with a match in their name are renamed. `remove` and `rename` run in a thread, with the note's lock.
         """
-        hidden, missed = await asyncio.to_thread(remove_lines, self._notes, lines, remove)
+        hidden, missed = await asyncio.to_thread(remove_lines, self._notes, lines, words, remove)
         in_names = await asyncio.to_thread(remove_names, self._notes, words, rename)
         in_trash = await asyncio.to_thread(self._notes.trash.delete_matching, words)
         self._vectors.clear_queries()
