@@ -345,6 +345,10 @@ class Memory:
         """
         return await asyncio.to_thread(self._notes.resolve_path, asked)
 
+    def is_elsewhere(self, path: str) -> bool:
+        """Return whether a note of this path is, or would be, in a folder that lies elsewhere."""
+        return bool(self._notes.folders.locate(path.split("/"))[0].name)
+
     async def listing(self) -> Listing:
         """Walk the folder; return every note, and every file that cannot be read as one."""
         return await asyncio.to_thread(self._notes.walk)
