@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from memory import disk
@@ -200,7 +201,8 @@ class Notes:
         away, and `PathRefused`.
         """
         with self._hold_lock(path, existing=existing) as (place, lock):
-            yield LockedNote(place, private=self._private, lock=lock)
+            blank = partial(self._hidden.blank, place.path) if place.folder.name else str
+            yield LockedNote(place, private=self._private, lock=lock, blank=blank)
 
     @contextmanager
     def _open(self, path: str) -> Iterator[tuple[NotePath, int]]:
