@@ -64,6 +64,8 @@ class Listing:
     problems: list[Problem]
     unchanged: list[str] = field(default_factory=list)
     """Paths of notes that are still as in `known`; they are not in `notes`."""
+    excluded: list[str] = field(default_factory=list)
+    """Paths in `known` that the settings exclude, in folders that are away; they are to leave the index all the same."""
 
 
 def list_notes(folders: NoteFolders, *, known: Mapping[str, tuple[int, int, int]] | None = None) -> Listing:
@@ -84,6 +86,7 @@ def list_notes(folders: NoteFolders, *, known: Mapping[str, tuple[int, int, int]
         [note for listing in listings for note in listing.notes],
         [problem for listing in listings for problem in listing.problems],
         [path for listing in listings for path in listing.unchanged],
+        [path for listing in listings for path in listing.excluded],
     )
 
 
@@ -132,7 +135,7 @@ class _FolderWalk:
                     folder or ".", "it is not a folder" if not_folder else reason(error), hides_notes=True
                 )
         if self.folder.name and (away := self.find_away(before)):
-            return Listing([], [away])
+            return Listing([], [away], excluded=self.find_excluded())
         if self.folder.exclude:
             self.drop_excluded()
         return Listing(self.notes, self.problems, self.unchanged)
@@ -152,6 +155,13 @@ class _FolderWalk:
         why = why or f"{self.folder.path} has no notes any more"
         kept = "; what was indexed before is still found" if has_known else ""
         return Problem(self.folder.name, f"it is away: {why}{kept}", hides_notes=not has_known)
+
+    def find_excluded(self) -> list[str]:
+        if not self.folder.exclude:
+            return []
+        cut = len(self.prefix)
+        known = (path for path in self.known if path.startswith(self.prefix))
+        return [path for path in known if self.folder.excludes(path[cut:])]
 
     def drop_excluded(self) -> None:
         cut, excludes = len(self.prefix), self.folder.excludes

@@ -264,3 +264,18 @@ def test_folders_are_located_by_their_names() -> None:
     assert folders.locate(["Vault", "a.md"]) == (own, ("Vault", "a.md"))
     assert folders.locate(["vault.md"]) == (own, ("vault.md",))
     assert folders.find_file("vault/b/a.md") == Path("/v/b/a.md")
+
+
+async def test_what_is_excluded_leaves_the_index_though_the_folder_is_away(tmp_path: Path) -> None:
+    places = Places(tmp_path)
+    async with opened(places) as memory:
+        assert (await memory.sync()).added == 3
+    places.vault.rename(tmp_path / "unmounted")
+    settings = MemorySettings(
+        folders=(FolderSettings(path=str(places.vault), name="vault", exclude=("Trips/",)),)
+    )
+    async with Memory(settings, workspace=tmp_path, now=lambda: datetime(2026, 11, 28, tzinfo=UTC)) as memory:
+        assert (await memory.sync()).removed == 1
+        assert (await memory.search("train")).hits == ()
+        assert (await memory.search("boat")).hits != ()
+        assert (await memory.sync()).removed == 0
