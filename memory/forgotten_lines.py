@@ -78,7 +78,8 @@ def remove_lines(
 ) -> tuple[tuple[NoteLines, ...], tuple[NoteLines, ...]]:
     """Delete lines from their notes, or hide them in folders that may only be read.
 
-    There, lines with `words` are hidden in any note, since somebody may move or copy the file. Returns the hidden ones, and those that had changed or moved meanwhile.
+    There, lines with `words` are hidden in any note, since somebody may move or copy the file. Returns the hidden ones,
+    and those that had changed or moved meanwhile.
     """
     hidden, missed = list[NoteLines](), list[NoteLines]()
     for path in dict.fromkeys(each.path for each in lines):

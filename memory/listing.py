@@ -65,7 +65,7 @@ class Listing:
     unchanged: list[str] = field(default_factory=list)
     """Paths of notes that are still as in `known`; they are not in `notes`."""
     excluded: list[str] = field(default_factory=list)
-    """Paths in `known` that the settings exclude, in folders that are away; they are to leave the index all the same."""
+    """Paths in `known` that the settings exclude, in folders that are away: they leave the index all the same."""
 
 
 def list_notes(folders: NoteFolders, *, known: Mapping[str, tuple[int, int, int]] | None = None) -> Listing:

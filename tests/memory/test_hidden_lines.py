@@ -77,7 +77,9 @@ async def test_another_line_of_the_same_note_is_hidden_too(tmp_path: Path) -> No
         assert (report.added, report.changed, report.removed) == (0, 0, 0)
 
 
-async def test_a_note_that_is_moved_copied_or_has_a_second_name_shows_nothing_forgotten(tmp_path: Path) -> None:
+async def test_a_note_that_is_moved_copied_or_has_a_second_name_shows_nothing_forgotten(
+    tmp_path: Path,
+) -> None:
     vault = make_vault(tmp_path)
     (vault / "Twin.md").hardlink_to(vault / "People.md")
     async with open_memory(tmp_path) as memory:
@@ -119,7 +121,9 @@ async def test_a_folder_that_is_away_is_named_as_not_searched_for_what_to_forget
         assert [each.path for each in found.unread] == ["vault"]
 
 
-async def test_a_correction_in_a_folder_that_may_be_changed_by_now_shows_nothing_forgotten(tmp_path: Path) -> None:
+async def test_a_correction_in_a_folder_that_may_be_changed_by_now_shows_nothing_forgotten(
+    tmp_path: Path,
+) -> None:
     vault = make_vault(tmp_path)
     async with open_memory(tmp_path) as memory:
         words = WordsToForget("Ada")

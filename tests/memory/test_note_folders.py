@@ -193,7 +193,7 @@ def test_a_folder_among_the_notes_with_its_name_is_a_problem(tmp_path: Path) -> 
 
 def test_so_is_one_with_its_name_in_the_other_spelling(tmp_path: Path) -> None:
     write(tmp_path / "elsewhere", a="x\n")
-    write(tmp_path / "memory", **{"Bu\u0308cher__own": "mine\n"})
+    write(tmp_path / "memory", Bücher__own="mine\n")
     folder = NoteFolder(tmp_path / "elsewhere", "B\u00fccher", is_writable=False)
     notes = Notes(tmp_path / "memory", private=tmp_path / "private", others=[folder])
     listing = notes.walk()

@@ -955,7 +955,9 @@ async def test_only_one_without_notes_asks_for_a_program_that_knows_such(workspa
     assert (alone["format"], alone["notes"]) == (2, False)
 
 
-async def test_damaged_hidden_lines_keep_nobody_from_a_backup_and_come_back_from_one(workspace: Workspace) -> None:
+async def test_damaged_hidden_lines_keep_nobody_from_a_backup_and_come_back_from_one(
+    workspace: Workspace,
+) -> None:
     hidden = HiddenLines(workspace.private)
     hidden.hide("vault/a.md", ["one"])
     whole = (await workspace.backups.make()).file

@@ -755,7 +755,11 @@ def test_a_mistake_in_the_file_is_named_with_what_is_allowed(text: str, expected
             "x",
             ["COMMONPLACE_MEMROY__PATH is not a", "did you mean COMMONPLACE_MEMORY__PATH"],
         ),
-        ("COMMONPLACE_MEMORY_FOLDERS__WRITE", "x", ["did you mean COMMONPLACE_MEMORY__FOLDERS (memory.folders)"]),
+        (
+            "COMMONPLACE_MEMORY_FOLDERS__WRITE",
+            "x",
+            ["did you mean COMMONPLACE_MEMORY__FOLDERS (memory.folders)"],
+        ),
         ("COMMONPLACE_MEMORY_PATH", "x", ["did you mean COMMONPLACE_MEMORY__PATH (memory.path)"]),
         ("commonplace_prot", "x", ["commonplace_prot is not a known setting", "COMMONPLACE_SERVER__PORT"]),
         ("COMMONPLACE_", "x", ["COMMONPLACE_ is not a known setting"]),
