@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from memory.health.report import HealthReport
     from memory.postgres.note_locks import NoteLocks as SharedNoteLocks
     from memory.postgres.server import Server
+    from memory.ranking.candidates import SearchCandidates
     from memory.watcher import Watcher, WatchState
 
 log = logging.getLogger(__name__)
@@ -149,6 +150,7 @@ class Memory:
             settings=settings.search,
             now=now,
             scan=partial(scan_notes, self._notes, max_tokens=settings.chunk.target_tokens),
+            show=self._show_candidates,
         )
         self._watchers: dict[str, Watcher] = {}
         self._followers: list[Callable[[], None]] = []
@@ -447,7 +449,19 @@ class Memory:
 
         For `within` see `NoteSearch.search`. Raises `IndexUnavailable`, `IndexCorrupted`.
         """
-        return await self._index.ask(lambda index: read_note_links(index, path, within=within))
+        found = await self._index.ask(lambda index: read_note_links(index, path, within=within))
+        if not self._notes.hides_on_server:
+            return found
+        shown = tuple(replace(each, text=self._notes.blank(each.path, each.text)) for each in found.backlinks)
+        return replace(found, backlinks=shown)
+
+    def _show_candidates(self, candidates: "SearchCandidates") -> "SearchCandidates":
+        """Leave out of what a shared index returns what is hidden here and another instance has indexed."""
+        if not self._notes.hides_on_server:
+            return candidates
+        from memory.hidden_passages import blank_passages
+
+        return blank_passages(candidates, self._notes.blank)
 
     async def sync(self, *, rebuild: bool = False, whole: bool = False) -> SyncReport:
         """Bring the index up to date; with `rebuild`, create it from scratch while searches go on.

@@ -68,6 +68,16 @@ class Notes:
         """Return whether other instances write to the folder as well."""
         return self._shared is not None
 
+    @property
+    def hides_on_server(self) -> bool:
+        """Return whether an index that others write to may hold lines that are hidden here."""
+        return self.is_shared and bool(self.folders.others)
+
+    def blank(self, path: str, text: str) -> str:
+        """Return a text of a note (LF line ends) with its hidden lines empty. Raises `NoteUnreadable`."""
+        folder, _ = self.folders.locate(path.split("/"))
+        return self._hidden.blank(path, text) if folder.name else text
+
     def walk(self, *, known: Mapping[str, tuple[int, int, int]] | None = None) -> Listing:
         """Return every note, and every file that looks like a note but cannot be read as one; see `list_notes`."""
         if not self.folders.others or not (marks := self._read_marks()):
