@@ -66,12 +66,19 @@ def find_conflict(folders: NoteFolders, *, private: Path) -> str:
             if _is_inside(root, other) or _is_inside(other, root):
                 return f"{folder.path} and {what}, {other}, must not contain each other"
         taken.append((root, f"the folder {folder.name}"))
-        here = folders.own.path / folder.name
-        if os.path.lexists(here):
+        if here := _find_entry(folders.own.path, folder.name):
             return (
                 f'your notes already have a folder "{folder.name}", {here}; choose another name, or move it'
             )
     return ""
+
+
+def _find_entry(folder: Path, name: str) -> Path | None:
+    """Return what has this name in a folder, in either spelling of its accents; None if nothing has."""
+    for form in ("NFC", "NFD"):
+        if os.path.lexists(here := folder / unicodedata.normalize(form, name)):
+            return here
+    return None
 
 
 def _is_inside(path: str, folder: str) -> bool:

@@ -17,8 +17,11 @@ from memory.note_file import translate_errors
 FILE = "hidden-lines.json"
 MAX_BYTES = 64 * 1024 * 1024
 _SALT_BYTES = 8
+_EVERYWHERE = ""
+"""Stands for the path of every note: a note that is moved, or has a second name, shows nothing forgotten."""
 
 _Lines = Mapping[str, frozenset["LineDigest"]]
+_NONE = frozenset["LineDigest"]()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +59,13 @@ class HiddenLines:
         return {
             path: 1 + zlib.crc32("".join(sorted(each.digest for each in lines)).encode())
             for path, lines in self._read().items()
+            if path != _EVERYWHERE
         }
 
     def blank(self, path: str, text: str) -> str:
         """Return a note's text (LF line ends) with its hidden lines empty."""
-        hidden = self._read().get(path)
+        lines = self._read()
+        hidden = lines.get(path, _NONE) | lines.get(_EVERYWHERE, _NONE)
         if not hidden:
             return text
         salts = {each.salt for each in hidden}
@@ -70,11 +75,24 @@ class HiddenLines:
 
         return "\n".join("" if is_hidden(line) else line for line in text.split("\n"))
 
-    def hide(self, path: str, lines: Iterable[str]) -> None:
-        """Hide these lines wherever they stand in the note. Raises `NoteUnwritable`."""
-        salt = os.urandom(_SALT_BYTES).hex()
-        new = frozenset(LineDigest.of(line, salt=salt) for line in lines if line.strip())
-        self._change(lambda before: _combine(before, {path: new}))
+    def hide(self, path: str, lines: Iterable[str], *, everywhere: Iterable[str] = ()) -> None:
+        """Hide these lines wherever they stand in the note, and those of `everywhere` in any note.
+
+        Raises `NoteUnreadable`, `NoteUnwritable`.
+        """
+        wanted = {path: [*lines], _EVERYWHERE: [*everywhere]}
+
+        def add(before: _Lines) -> _Lines:
+            # One salt for all, since each salt costs a digest of every line that is read.
+            salts = (each.salt for hidden in before.values() for each in hidden)
+            salt = min(salts, default="") or os.urandom(_SALT_BYTES).hex()
+            new = {
+                at: frozenset(LineDigest.of(line, salt=salt) for line in texts if line.strip())
+                for at, texts in wanted.items()
+            }
+            return _combine(before, {at: hidden for at, hidden in new.items() if hidden})
+
+        self._change(add)
 
     def adopt(self, file: Path) -> None:
         """Hide the lines of another such file too, such as a backup's. Raises `NoteUnwritable`."""
@@ -110,8 +128,7 @@ class HiddenLines:
 
 
 def _combine(one: _Lines, other: _Lines) -> _Lines:
-    none = frozenset[LineDigest]()
-    return {path: one.get(path, none) | other.get(path, none) for path in {*one, *other}}
+    return {path: one.get(path, _NONE) | other.get(path, _NONE) for path in {*one, *other}}
 
 
 def read_hidden_lines(file: Path) -> _Lines:

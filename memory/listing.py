@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from memory.disk import reason
+from memory.normalization import normalize
 from memory.note_folders import NoteFolder, NoteFolders
 from memory.paths import find_name_fault, format_path, is_note_name
 
@@ -63,6 +64,8 @@ class Listing:
     problems: list[Problem]
     unchanged: list[str] = field(default_factory=list)
     """Paths of notes that are still as in `known`; they are not in `notes`."""
+    excluded: list[str] = field(default_factory=list)
+    """Paths in `known` that the settings exclude, in folders that are away: they leave the index all the same."""
 
 
 def list_notes(folders: NoteFolders, *, known: Mapping[str, tuple[int, int, int]] | None = None) -> Listing:
@@ -83,6 +86,7 @@ def list_notes(folders: NoteFolders, *, known: Mapping[str, tuple[int, int, int]
         [note for listing in listings for note in listing.notes],
         [problem for listing in listings for problem in listing.problems],
         [path for listing in listings for path in listing.unchanged],
+        [path for listing in listings for path in listing.excluded],
     )
 
 
@@ -131,7 +135,7 @@ class _FolderWalk:
                     folder or ".", "it is not a folder" if not_folder else reason(error), hides_notes=True
                 )
         if self.folder.name and (away := self.find_away(before)):
-            return Listing([], [away])
+            return Listing([], [away], excluded=self.find_excluded())
         if self.folder.exclude:
             self.drop_excluded()
         return Listing(self.notes, self.problems, self.unchanged)
@@ -145,11 +149,19 @@ class _FolderWalk:
         if not is_other and (self.notes or self.unchanged):
             return None
         has_known = any(path.startswith(self.prefix) for path in self.known)
-        if not is_other and not has_known:
+        why = self.folder.explain_absence()
+        if not (why or is_other or has_known):
             return None  # a new folder without notes
-        why = self.folder.explain_absence() or f"{self.folder.path} has no notes any more"
+        why = why or f"{self.folder.path} has no notes any more"
         kept = "; what was indexed before is still found" if has_known else ""
         return Problem(self.folder.name, f"it is away: {why}{kept}", hides_notes=not has_known)
+
+    def find_excluded(self) -> list[str]:
+        if not self.folder.exclude:
+            return []
+        cut = len(self.prefix)
+        known = (path for path in self.known if path.startswith(self.prefix))
+        return [path for path in known if self.folder.excludes(path[cut:])]
 
     def drop_excluded(self) -> None:
         cut, excludes = len(self.prefix), self.folder.excludes
@@ -196,7 +208,7 @@ class _FolderWalk:
     def check_entry(self, below: str, entry: os.DirEntry[str]) -> None:
         """Check an entry that is not obviously a note; `below` is its path from the root."""
         is_note = is_note_name(entry.name)
-        if below in self.taken:
+        if self.taken and normalize("NFC", below) in self.taken:
             why = "another folder has its name in [[memory.folders]]; rename one of them"
             self.problems.append(Problem(f"{self.folder.path.name}/{below}", why, hides_notes=True))
         elif entry.is_symlink():
@@ -236,6 +248,8 @@ class _FolderWalk:
     def add(self, path: str, found: os.stat_result) -> None:
         note = NoteStat.of(path, found)
         if found.st_nlink > 1:
+            if self.folder.excludes(path[len(self.prefix) :]):
+                return
             # A file with several names is one note, under the first name.
             place = self.twins.setdefault((found.st_dev, found.st_ino), len(self.notes))
             if place < len(self.notes):

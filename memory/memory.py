@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from memory.health.report import HealthReport
     from memory.postgres.note_locks import NoteLocks as SharedNoteLocks
     from memory.postgres.server import Server
+    from memory.ranking.candidates import SearchCandidates
     from memory.watcher import Watcher, WatchState
 
 log = logging.getLogger(__name__)
@@ -149,6 +150,7 @@ class Memory:
             settings=settings.search,
             now=now,
             scan=partial(scan_notes, self._notes, max_tokens=settings.chunk.target_tokens),
+            show=self._show_candidates,
         )
         self._watchers: dict[str, Watcher] = {}
         self._followers: list[Callable[[], None]] = []
@@ -321,7 +323,7 @@ class Memory:
         Lines in folders that may only be read are hidden instead: no search finds them, and `get` leaves them out.
         Documents with a match in their name are renamed. `remove` and `rename` run in a thread, with the note's lock.
         """
-        hidden, missed = await asyncio.to_thread(remove_lines, self._notes, lines, remove)
+        hidden, missed = await asyncio.to_thread(remove_lines, self._notes, lines, words, remove)
         in_names = await asyncio.to_thread(remove_names, self._notes, words, rename)
         in_trash = await asyncio.to_thread(self._notes.trash.delete_matching, words)
         self._vectors.clear_queries()
@@ -344,6 +346,10 @@ class Memory:
         Raises `NoteMissing` if no note or several notes fit, naming the closest ones; `PathRefused`.
         """
         return await asyncio.to_thread(self._notes.resolve_path, asked)
+
+    def is_elsewhere(self, path: str) -> bool:
+        """Return whether a note of this path is, or would be, in a folder that lies elsewhere."""
+        return bool(self._notes.folders.locate(path.split("/"))[0].name)
 
     async def listing(self) -> Listing:
         """Walk the folder; return every note, and every file that cannot be read as one."""
@@ -443,7 +449,19 @@ class Memory:
 
         For `within` see `NoteSearch.search`. Raises `IndexUnavailable`, `IndexCorrupted`.
         """
-        return await self._index.ask(lambda index: read_note_links(index, path, within=within))
+        found = await self._index.ask(lambda index: read_note_links(index, path, within=within))
+        if not self._notes.hides_on_server:
+            return found
+        shown = tuple(replace(each, text=self._notes.blank(each.path, each.text)) for each in found.backlinks)
+        return replace(found, backlinks=shown)
+
+    def _show_candidates(self, candidates: "SearchCandidates") -> "SearchCandidates":
+        """Leave out of what a shared index returns what is hidden here and another instance has indexed."""
+        if not self._notes.hides_on_server:
+            return candidates
+        from memory.hidden_passages import blank_passages
+
+        return blank_passages(candidates, self._notes.blank)
 
     async def sync(self, *, rebuild: bool = False, whole: bool = False) -> SyncReport:
         """Bring the index up to date; with `rebuild`, create it from scratch while searches go on.

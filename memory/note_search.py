@@ -67,14 +67,16 @@ class NoteSearch:
         settings: SearchSettings,
         now: Callable[[], datetime],
         scan: ScanNotes | None = None,
+        show: Callable[[SearchCandidates], SearchCandidates] = lambda candidates: candidates,
     ) -> None:
         """Open nothing yet.
 
         `vectors` embeds queries and the texts of `index`. `now` returns the time in the owner's zone. `scan`
         is asked when the index cannot be used; without it, searches then raise `IndexUnavailable` or
-        `IndexCorrupted`.
+        `IndexCorrupted`. `show` leaves out of what the index returns what is not to be shown; it runs in a thread.
         """
         self._index = index
+        self._show = show
         self._vectors = vectors
         self._settings = settings
         self._now = now
@@ -113,14 +115,16 @@ class NoteSearch:
         source: Source = "fts"
         try:
             candidates = await self._index.ask(
-                lambda index: index.candidates(
-                    asked.terms,
-                    limit=max(settings.fts_top_k, most),
-                    vector_query=vector_query,
-                    days=asked.days,
-                    today=asked.today,
-                    within=within,
-                    phrases=asked.phrases,
+                lambda index: self._show(
+                    index.candidates(
+                        asked.terms,
+                        limit=max(settings.fts_top_k, most),
+                        vector_query=vector_query,
+                        days=asked.days,
+                        today=asked.today,
+                        within=within,
+                        phrases=asked.phrases,
+                    )
                 )
             )
             notice = " ".join(filter(None, (notice, self._skipped_notice(within))))
@@ -147,8 +151,10 @@ class NoteSearch:
         """Return the best passages by their words alone. Raises `IndexUnavailable`, `IndexCorrupted`."""
         asked = await self._parse_query(query)
         candidates = await self._index.ask(
-            lambda index: index.candidates(
-                asked.terms, limit=limit, days=asked.days, today=asked.today, phrases=asked.phrases
+            lambda index: self._show(
+                index.candidates(
+                    asked.terms, limit=limit, days=asked.days, today=asked.today, phrases=asked.phrases
+                )
             )
         )
         return await self._rank(asked, candidates, self._settings, limit=limit, source="fts")

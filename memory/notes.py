@@ -1,9 +1,10 @@
 """The folder of Markdown notes, the source of truth: finds notes, reads them, and locks them to be written."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from memory import disk
@@ -67,12 +68,25 @@ class Notes:
         """Return whether other instances write to the folder as well."""
         return self._shared is not None
 
+    @property
+    def hides_on_server(self) -> bool:
+        """Return whether an index that others write to may hold lines that are hidden here."""
+        return self.is_shared and bool(self.folders.others)
+
+    def blank(self, path: str, text: str) -> str:
+        """Return a text of a note (LF line ends) with its hidden lines empty. Raises `NoteUnreadable`."""
+        folder, _ = self.folders.locate(path.split("/"))
+        return self._hidden.blank(path, text) if folder.name else text
+
     def walk(self, *, known: Mapping[str, tuple[int, int, int]] | None = None) -> Listing:
         """Return every note, and every file that looks like a note but cannot be read as one; see `list_notes`."""
         if not self.folders.others or not (marks := self._read_marks()):
             return list_notes(self.folders, known=known)
         # Their stamps differ from the files', so that they are indexed again when another line is hidden.
-        known = {path: stamp for path, stamp in (known or {}).items() if path not in marks}
+        known = dict(known or {})
+        for path in marks.keys() & known.keys():
+            size, mtime, ctime = known[path]
+            known[path] = (size, mtime, ctime - marks[path])
         listing = list_notes(self.folders, known=known)
         return replace(listing, notes=[_mark(stat, marks) for stat in listing.notes])
 
@@ -88,9 +102,11 @@ class Notes:
             found, data = read_one_version(fd, place.path)
         decoded, stat = decode(data), NoteStat.of(place.path, found)
         text, digest = decoded.text, hashlib.sha256(data)
-        if place.folder.name and (marks := self._hidden.marks()).get(place.path):
-            text, stat = self._hidden.blank(place.path, text), _mark(stat, marks)
-            digest.update(b"%d" % marks[place.path])
+        if place.folder.name:
+            text = self._hidden.blank(place.path, text)
+            if mark := self._hidden.marks().get(place.path):
+                stat = _mark(stat, {place.path: mark})
+                digest.update(b"%d" % mark)
         return LoadedNote(text, decoded.encoding, digest.hexdigest(), stat)
 
     def read(self, path: str, *, line: int = 1, limit: int | None = None) -> NoteText:
@@ -162,24 +178,29 @@ class Notes:
         """Return whether the note is in a folder that may only be read."""
         return not self.folders.locate(path.split("/"))[0].is_writable
 
-    def hide(self, path: str, blocks: Sequence[str]) -> frozenset[str]:
+    def hide(
+        self, path: str, blocks: Sequence[str], *, everywhere: Callable[[str], bool] = lambda line: False
+    ) -> frozenset[str]:
         """Leave whole lines of a read-only note out of everything from now on; return the blocks that were found.
 
+        Those that `everywhere` accepts are left out of other folders' notes too: of this one under another path.
         Its file stays as it is. Raises `NoteMissing`, `NoteUnreadable`, `NoteUnwritable`.
         """
         note = self.load(path)
         numbers, found = find_blocks(note.text, blocks)
         lines = note.text.split("\n")
         if numbers:
-            self._hidden.hide(note.stat.path, [lines[number] for number in numbers])
+            hidden = [lines[number] for number in sorted(numbers)]
+            self._hidden.hide(note.stat.path, hidden, everywhere=filter(everywhere, hidden))
         return found
 
     def _read_marks(self) -> Mapping[str, int]:
-        """Return the marks of `HiddenLines`; none if they cannot be read, since then no such note can be loaded."""
+        """Return the marks of `HiddenLines` in other folders; none if unreadable, since then no such note is loaded."""
         try:
-            return self._hidden.marks()
+            marks = self._hidden.marks()
         except NoteUnreadable:
             return {}
+        return {path: mark for path, mark in marks.items() if self.folders.locate(path.split("/"))[0].name}
 
     @contextmanager
     def held(self, path: str, *, existing: bool = False) -> Iterator["LockedNote"]:
@@ -190,7 +211,8 @@ class Notes:
         away, and `PathRefused`.
         """
         with self._hold_lock(path, existing=existing) as (place, lock):
-            yield LockedNote(place, private=self._private, lock=lock)
+            blank = partial(self._hidden.blank, place.path) if place.folder.name else str
+            yield LockedNote(place, private=self._private, lock=lock, blank=blank)
 
     @contextmanager
     def _open(self, path: str) -> Iterator[tuple[NotePath, int]]:

@@ -157,6 +157,7 @@ class _FolderDiff:
         if len(listing.unchanged) < len(stamps):
             unreadable = {problem.path for problem in self.problems}
             self._gone = [path for path in stamps if path not in on_disk and not _is_inside(path, unreadable)]
+            self._gone += listing.excluded
         staying_notes = len(stamps) - len(self._gone)
         if (
             notes.is_shared

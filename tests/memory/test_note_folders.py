@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory.errors import NoteMissing, NoteUnreadable, NoteUnwritable, PathRefused
+from memory.folder_checks import find_conflict
 from memory.listing import list_notes
 from memory.memory import Memory
 from memory.note_folders import NoteFolder, NoteFolders
@@ -167,8 +168,18 @@ def test_an_unknown_folder_that_is_away_hides_notes(tmp_path: Path) -> None:
     places = Places(tmp_path)
     shutil.rmtree(places.vault)
     assert places.problems() == {"vault": (f"it is away: {places.vault} does not exist", True)}
-    places.vault.mkdir()
+    places.vault.mkdir()  # a mount point
+    assert places.problems() == {"vault": (f"it is away: {places.vault} is empty", True)}
+    (places.vault / ".obsidian").mkdir()
     assert places.problems() == {}
+
+
+def test_a_file_with_an_excluded_name_and_another_one_is_listed_under_the_other(tmp_path: Path) -> None:
+    places = Places(tmp_path, exclude=("*.draft.md",))
+    write(places.vault, **{"a.draft": "x\n"})
+    (places.vault / "b.md").hardlink_to(places.vault / "a.draft.md")
+    assert "vault/b.md" in places.paths()
+    assert "vault/a.draft.md" not in places.paths()
 
 
 def test_a_folder_among_the_notes_with_its_name_is_a_problem(tmp_path: Path) -> None:
@@ -178,6 +189,17 @@ def test_a_folder_among_the_notes_with_its_name_is_a_problem(tmp_path: Path) -> 
     ((path, (why, hides)),) = places.problems().items()
     assert (path, hides) == ("memory/vault", True)
     assert "[[memory.folders]]" in why
+
+
+def test_so_is_one_with_its_name_in_the_other_spelling(tmp_path: Path) -> None:
+    write(tmp_path / "elsewhere", a="x\n")
+    write(tmp_path / "memory", Bücher__own="mine\n")
+    folder = NoteFolder(tmp_path / "elsewhere", "B\u00fccher", is_writable=False)
+    notes = Notes(tmp_path / "memory", private=tmp_path / "private", others=[folder])
+    listing = notes.walk()
+    assert [note.path for note in listing.notes] == ["B\u00fccher/a.md"]
+    assert ["[[memory.folders]]" in each.reason for each in listing.problems] == [True]
+    assert "already have a folder" in find_conflict(notes.folders, private=tmp_path / "private")
 
 
 @asynccontextmanager
@@ -242,3 +264,18 @@ def test_folders_are_located_by_their_names() -> None:
     assert folders.locate(["Vault", "a.md"]) == (own, ("Vault", "a.md"))
     assert folders.locate(["vault.md"]) == (own, ("vault.md",))
     assert folders.find_file("vault/b/a.md") == Path("/v/b/a.md")
+
+
+async def test_what_is_excluded_leaves_the_index_though_the_folder_is_away(tmp_path: Path) -> None:
+    places = Places(tmp_path)
+    async with opened(places) as memory:
+        assert (await memory.sync()).added == 3
+    places.vault.rename(tmp_path / "unmounted")
+    settings = MemorySettings(
+        folders=(FolderSettings(path=str(places.vault), name="vault", exclude=("Trips/",)),)
+    )
+    async with Memory(settings, workspace=tmp_path, now=lambda: datetime(2026, 11, 28, tzinfo=UTC)) as memory:
+        assert (await memory.sync()).removed == 1
+        assert (await memory.search("train")).hits == ()
+        assert (await memory.search("boat")).hits != ()
+        assert (await memory.sync()).removed == 0

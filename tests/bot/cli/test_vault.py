@@ -111,3 +111,16 @@ def test_a_name_that_is_taken_ends_with_one_line(commonplace: Commonplace, vault
     line = commonplace.error_of("memory", "search", "boat", code=2)
     assert 'your notes already have a folder "vault"' in line
     assert "choose another name, or move it" in line
+
+
+def test_an_import_writes_nothing_into_it(commonplace: Commonplace, vault: Path) -> None:
+    name_in_settings(commonplace, vault, "write = true")
+    before = snapshot(vault)
+    source = commonplace.folder / "export"
+    (source / "vault").mkdir(parents=True)
+    (source / "vault/New.md").write_text("The new one.\n")
+    (source / "later.md").write_text("The later one.\n")
+    assert "imported/1/vault/New.md" in commonplace.output_of("import", str(source))
+    assert (commonplace.memory / "imported/1/vault/New.md").read_text() == "The new one.\n"
+    assert (commonplace.memory / "later.md").exists()
+    assert snapshot(vault) == before

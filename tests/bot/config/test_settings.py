@@ -755,6 +755,11 @@ def test_a_mistake_in_the_file_is_named_with_what_is_allowed(text: str, expected
             "x",
             ["COMMONPLACE_MEMROY__PATH is not a", "did you mean COMMONPLACE_MEMORY__PATH"],
         ),
+        (
+            "COMMONPLACE_MEMORY_FOLDERS__WRITE",
+            "x",
+            ["did you mean COMMONPLACE_MEMORY__FOLDERS (memory.folders)"],
+        ),
         ("COMMONPLACE_MEMORY_PATH", "x", ["did you mean COMMONPLACE_MEMORY__PATH (memory.path)"]),
         ("commonplace_prot", "x", ["commonplace_prot is not a known setting", "COMMONPLACE_SERVER__PORT"]),
         ("COMMONPLACE_", "x", ["COMMONPLACE_ is not a known setting"]),
@@ -1044,7 +1049,7 @@ def test_other_folders_of_notes_are_read_from_file_and_environment(tmp_path: Pat
         ('path = "/v"\n[[memory.folders]]\npath = "/w/V"', "folders with different names; set `name`"),
         ('path = "/"', "it must be the name of a folder"),
         ('path = "/v"\nexclude = ["!"]', "patterns as in a .gitignore file; '!' is none"),
-        ('path = "/v"\nrwite = true', "rwite is not a known key; did you mean memory.folders.0.write?"),
+        ('path = "/v"\nrwite = true', "rwite is not a known key; did you mean memory.folders[0].write?"),
         ('path = "/v"\nwrite = "yes"', 'memory.folders[0].write = "yes" is invalid: it must be true or false'),
     ],
 )  # fmt: skip
