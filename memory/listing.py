@@ -54,6 +54,10 @@ class Problem:
     reason: str
     hides_notes: bool = False
     """True if searches may miss text because of it."""
+    away: str = ""
+    """Why nothing of it can be read, if it is a whole folder that is away; else ""."""
+    was_read: bool = False
+    """True if all of its text was read nevertheless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +158,7 @@ class _FolderWalk:
             return None  # a new folder without notes
         why = why or f"{self.folder.path} has no notes any more"
         kept = "; what was indexed before is still found" if has_known else ""
-        return Problem(self.folder.name, f"it is away: {why}{kept}", hides_notes=not has_known)
+        return Problem(self.folder.name, f"it is away: {why}{kept}", hides_notes=not has_known, away=why)
 
     def find_excluded(self) -> list[str]:
         if not self.folder.exclude:

@@ -17,6 +17,7 @@ from memory.memory import CORE_NOTE
 from memory.note_file import NOTE_MAX_BYTES
 from memory.notes import Notes
 from memory.quantities import format_size
+from memory.sync import is_up_to_date
 
 TOPIC = Topic("notes")
 INDEX = Topic("index")
@@ -115,13 +116,12 @@ def check_age(settings: Settings, found: IndexInspection, *, alive: bool, now: d
     """Check whether the index holds the current notes."""
     listing = _open_notes(settings).walk(known=found.stamps)
     left_out = {problem.path for problem in listing.problems}
-    # A note that was read right after a change has an impossible stamp, so that it is read once more.
-    fresh = [note for note in listing.notes if found.stamps.get(note.path, (0, 0, 0))[1:] != (0, 0)]
-    fresh += [note for note in listing.notes if note.path not in found.stamps]
     fresh = [
         note
-        for note in dict.fromkeys(fresh)
-        if note.size <= NOTE_MAX_BYTES and _check_readable(settings, note)
+        for note in listing.notes
+        if not ((known := found.stamps.get(note.path)) and is_up_to_date(note, known))
+        and note.size <= NOTE_MAX_BYTES
+        and _check_readable(settings, note)
     ]
     gone = (
         len(found.stamps) - len(listing.unchanged) - sum(note.path in found.stamps for note in listing.notes)
