@@ -256,6 +256,7 @@ TOKENS_USED = "Tokens\n\nToday:\n{today}\n\nLast 30 days:\n{month}"
 TOKENS_ROW = "- {model}: {read} in ({cached} cached), {written} out; calls: {answers}"
 TOKENS_NONE = "- none"
 REBUILT = "Index rebuilt in {seconds:.1f} s.\nNotes: {notes}"
+REBUILT_WITHOUT = "{folder} is away, so its notes left the index; they return with it."
 REBUILD_JOINED = "It was already running when you asked."
 REINDEXED = "Scanned all notes in {seconds:.1f} s: {added} new, {changed} changed, {removed} removed."
 MEMORY_STATUS = (
@@ -289,6 +290,7 @@ WATCH = {
 }
 WATCH_DEAD = "Watching the folder: stopped"
 FOLDER = "Folder `{name}/`: {state}"
+FOLDER_HIDDEN = "{lines} hidden"
 FOLDER_ACCESS = {False: "read-only", True: "may be changed"}
 TASK_STOPPED = (
     "The background task “{task}” failed ({error}) and will restart at {again}. The log has the details."

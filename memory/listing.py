@@ -59,6 +59,10 @@ class Problem:
     was_read: bool = False
     """True if all of its text was read nevertheless."""
 
+    def describe_away(self) -> str:
+        """Return that the folder is away and why, without a full stop."""
+        return f"The folder {self.path} is away: {self.away}"
+
 
 @dataclass(frozen=True, slots=True)
 class Listing:
@@ -70,6 +74,11 @@ class Listing:
     """Paths of notes that are still as in `known`; they are not in `notes`."""
     excluded: list[str] = field(default_factory=list)
     """Paths in `known` that the settings exclude, in folders that are away: they leave the index all the same."""
+
+    def find_away(self, path: str) -> Problem | None:
+        """Return the problem that the folder at the top of a path, in any case, is away; None if it is not."""
+        top = path.partition("/")[0].casefold()
+        return next((each for each in self.problems if each.away and each.path.casefold() == top), None)
 
 
 def list_notes(folders: NoteFolders, *, known: Mapping[str, tuple[int, int, int]] | None = None) -> Listing:

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from bot import phrases
 from bot.progress import format_progress
+from memory.quantities import counted
 from memory.status import MemoryStatus
 
 WIDTH = 14
@@ -22,7 +23,12 @@ def _format_facts(status: MemoryStatus, now: datetime) -> Iterator[tuple[str, st
     yield "chunks", _format_count(status.total_chunks)
     yield "index", status.index
     for folder in status.folders:
-        yield "folder", f"{folder.name}/: {folder.path}, {phrases.FOLDER_ACCESS[folder.write]}"
+        state = folder.away or f"{folder.path}, {phrases.FOLDER_ACCESS[folder.write]}"
+        yield "folder", f"{folder.name}/: {state}, {counted(folder.notes, 'note')}"
+    if hidden := [
+        f"{counted(each.hidden, 'line')} in {each.name}/" for each in status.folders if each.hidden
+    ]:
+        yield "hidden", ", ".join(hidden)
     if status.index_problem:
         yield "index error", status.index_problem
     yield "search", _describe_search(status)

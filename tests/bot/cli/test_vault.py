@@ -58,12 +58,12 @@ def test_it_is_searched_read_and_listed_and_stays_as_it_is(commonplace: Commonpl
     assert search(commonplace, "boat")[0] == "vault/Trips/Oslo.md:6"
     assert commonplace.output_of("memory", "get", "vault/People.md") == PEOPLE
     assert commonplace.output_of("memory", "get", "oslo") == TRIP
-    assert f"vault/: {vault}, read-only" in commonplace.output_of("memory", "status")
+    assert f"vault/: {vault}, read-only, 2 notes\n" in commonplace.output_of("memory", "status")
     assert "vault/Trips/" in say(commonplace, "/memory list vault")
     assert "Folder `vault/`: read-only" in say(commonplace, "/memory status")
     assert "read-only" in commonplace.error_of("chat", "-m", "/correct vault/People.md:4 - Ben likes coffee")
     line = next(line for line in commonplace("doctor").stdout.splitlines() if str(vault) in line)
-    assert "read-only" in line
+    assert "read-only, 2 notes" in line
     assert snapshot(vault) == before
 
 
@@ -101,9 +101,40 @@ def test_a_vault_that_is_away_is_told_and_still_found(commonplace: Commonplace, 
     assert search(commonplace, "boat") == ["vault/Trips/Oslo.md:6"]
     assert "the folder vault is away" in commonplace.error_of("memory", "get", "vault/Trips/Oslo.md")
     assert "it is away" in commonplace.output_of("memory", "status")
+    status = commonplace.output_of("memory", "status")
+    assert (
+        f"vault/: it is away: {vault} does not exist; what was indexed before is still found, 2 notes"
+        in status
+    )
     assert "Folder `vault/`: it is away" in say(commonplace, "/memory status")
+    away = f"The folder vault is away: {vault} does not exist"
+    assert say(commonplace, "/memory list vault") == f"{away}.\n"
+    assert f"{away}, so I couldn't look there." in commonplace.error_of("chat", "-m", "/memory get Oslo")
     done = commonplace("doctor")
     assert "mount it, or correct its path" in done.stdout
+    assert "not read" not in done.stdout
+    left = "vault is away, so its notes left the index; they return with it."
+    assert left in say(commonplace, "/memory rebuild")
+    assert left in commonplace.output_of("memory", "index", "--rebuild")
+
+
+def test_a_folder_without_the_notes_it_had_is_away_everywhere(commonplace: Commonplace, vault: Path) -> None:
+    assert search(commonplace, "boat") == ["vault/Trips/Oslo.md:6"]
+    vault.rename(commonplace.folder / "elsewhere")
+    vault.mkdir()
+    (vault / "picture.png").write_bytes(b"")
+    away = f"{vault} has no notes any more"
+    assert away in commonplace.output_of("memory", "status")
+    assert away in commonplace("doctor").stdout
+
+
+def test_doctor_asks_about_a_folder_without_notes(commonplace: Commonplace, vault: Path) -> None:
+    shutil.rmtree(vault)
+    vault.mkdir()
+    (vault / "picture.png").write_bytes(b"")
+    told = commonplace("doctor").stdout
+    assert f"{vault}, read-only, no notes in it" in told
+    assert "is this the right folder?" in told
 
 
 def test_a_name_that_is_taken_ends_with_one_line(commonplace: Commonplace, vault: Path) -> None:
