@@ -873,6 +873,7 @@ FORGET_CONFIRM = (
     "To remove all of this for good, without keeping a copy, send this within {minutes} minutes:\n\n`/forget "
     "yes {code}`"
 )
+FORGET_STAYS = "Lines in {folders} stay in your file, since I may only read it; I hide them."
 FORGET_NO_CODE = (
     "That code isn't valid. Codes expire after a while, and a newer list replaces the old code. `/forget "
     "QUERY` shows what I know, with a new code."
@@ -887,6 +888,7 @@ FORGET_LEAVING = {
 FORGOTTEN = (
     "Forgotten. Passages removed from the notes: {lines}, messages: {messages}, elsewhere: {elsewhere}."
 )
+FORGOTTEN_HIDDEN = "Hidden."
 FORGET_HIDDEN = (
     "Still in your own files, in folders that I may only read: {places}. I no longer find or show these lines; to "
     "remove them for good, delete them there."

@@ -351,6 +351,11 @@ class Memory:
         """Return whether a note of this path is, or would be, in a folder that lies elsewhere."""
         return bool(self._notes.folders.locate(path.split("/"))[0].name)
 
+    def find_read_only_folder(self, path: str) -> str:
+        """Return the name of the folder of a note that may only be read; "" if the note may be changed."""
+        folder, _ = self._notes.folders.locate(path.split("/"))
+        return "" if folder.is_writable else folder.name
+
     async def listing(self) -> Listing:
         """Walk the folder; return every note, and every file that cannot be read as one."""
         return await asyncio.to_thread(self._notes.walk)

@@ -94,15 +94,18 @@ class Notes:
         """Return the paths of up to `limit` files in the folders, whether they are notes or not."""
         return list_files(self.folders, limit=limit)
 
-    def load(self, path: str) -> LoadedNote:
-        """Read a whole note for indexing. Raises `NoteMissing`, `NoteUnreadable` (also if it is over 16 MiB)."""
+    def load(self, path: str, *, removable: bool = False) -> LoadedNote:
+        """Read a whole note for indexing. Raises `NoteMissing`, `NoteUnreadable` (also if it is over 16 MiB).
+
+        With `removable`, hidden lines are not left empty in a folder that may be written: they can be removed there.
+        """
         import hashlib  # takes 3 ms, needless if no note has changed
 
         with self._open(path) as (place, fd):
             found, data = read_one_version(fd, place.path)
         decoded, stat = decode(data), NoteStat.of(place.path, found)
         text, digest = decoded.text, hashlib.sha256(data)
-        if place.folder.name:
+        if place.folder.name and not (removable and place.folder.is_writable):
             text = self._hidden.blank(place.path, text)
             if mark := self._hidden.marks().get(place.path):
                 stat = _mark(stat, {place.path: mark})

@@ -48,6 +48,14 @@ def say(commonplace: Commonplace, text: str) -> str:
     return commonplace.output_of("chat", "-m", text)
 
 
+def forget(commonplace: Commonplace, query: str) -> tuple[str, str]:
+    """Return what is said before and after the confirmation."""
+    preview = say(commonplace, f"/forget {query}")
+    code = re.search(r"/forget yes (\w{4})", preview)
+    assert code
+    return preview, say(commonplace, f"/forget yes {code[1]}")
+
+
 def search(commonplace: Commonplace, query: str) -> list[str]:
     found = json.loads(commonplace.output_of("memory", "search", query, "--json"))
     return [f"{hit['path']}:{hit['line_start']}" for hit in found["results"]]
@@ -80,9 +88,11 @@ def test_what_is_forgotten_stays_hidden_after_backup_and_restore(
     commonplace: Commonplace, vault: Path
 ) -> None:
     assert search(commonplace, "number 4711") == ["vault/People.md:3"]
-    code = re.search(r"/forget yes (\w{4})", say(commonplace, "/forget Ada number"))
-    assert code
-    told = say(commonplace, f"/forget yes {code[1]}")
+    preview, told = forget(commonplace, "Ada number")
+    stays = "Lines in vault/ stay in your file, since I may only read it; I hide them."
+    assert preview.index(stays) < preview.index("To remove all of this for good")
+    assert told.startswith("Hidden.\n")
+    assert re.search(r"^hidden +1 line in vault/$", commonplace.output_of("memory", "status"), re.MULTILINE)
     assert "in folders that I may only read: vault/People.md:3" in told
     assert (vault / "People.md").read_text() == PEOPLE
     assert search(commonplace, "number 4711") == []
@@ -93,6 +103,19 @@ def test_what_is_forgotten_stays_hidden_after_backup_and_restore(
     assert search(commonplace, "number 4711") == []
     assert search(commonplace, "tea") == ["vault/People.md:4"]
     assert "4711" not in commonplace.output_of("memory", "get", "vault/People.md")
+
+
+def test_a_hidden_line_is_removed_once_the_vault_may_be_written(
+    commonplace: Commonplace, vault: Path
+) -> None:
+    forget(commonplace, "Ada number")
+    name_in_settings(commonplace, vault, "write = true")
+    assert search(commonplace, "number 4711") == [], "it stays hidden"
+    preview, told = forget(commonplace, "Ada number")
+    assert "stay in your file" not in preview
+    assert told.startswith("Forgotten. Passages removed from the notes: 1,")
+    assert (vault / "People.md").read_text() == PEOPLE.replace("- Ada's number is 4711\n", "")
+    assert search(commonplace, "tea") == ["vault/People.md:3"]
 
 
 def test_a_vault_that_is_away_is_told_and_still_found(commonplace: Commonplace, vault: Path) -> None:
