@@ -342,6 +342,7 @@ HEALTH_ADVICE = {
     "broken_link": "The command fixes the link, or leaves only its text.",
     "foreign_text": "If it's true, the command makes the line your own. `/correct PATH:LINE -` empties it.",
 }
+HEALTH_READ_ONLY = "In {folders}, which I may only read: fix these there."
 WEB_HEALTH_TOOK_LONG = "I'm still looking through your notes. Please reload this page in a minute."
 HEALTH_AS_IN = "Also in {place}: {text}"
 HEALTH_NEWER = "Newer, in {place}: {text}"
