@@ -31,17 +31,22 @@ def check_name(name: str) -> None:
         raise ValueError(f"{usable}; I keep notes of my own in {name}/")
 
 
-def check_names(names: Sequence[str], *, own: str) -> None:
+def check_names(folders: Sequence[tuple[str, str]], *, own: str) -> None:
     """Raise ValueError, with what they must be, if the names of several folders do not fit together.
 
-    `own` is the name of the memory's own folder, which people and models write before a path.
+    `folders`: name and path of each. `own` is the name of the memory's own folder, which people and models write before
+    a path.
     """
-    for name in names:
+    paths = dict[str, str]()
+    for name, path in folders:
         check_name(name)
         if name_key(name) == name_key(own):
             raise ValueError(f"folders with other names than the notes' own, {own}; set `name`")
-    if len(set(map(name_key, names))) < len(names):
-        raise ValueError("folders with different names; set `name`")
+        if other := paths.get(name_key(name)):
+            raise ValueError(
+                f"folders with different names, but {other} and {path} are both {name}; set `name`"
+            )
+        paths[name_key(name)] = path
 
 
 def check_patterns(patterns: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from bot.config.channel import ChannelSettings
 from bot.config.discord import DiscordSettings
-from bot.config.errors import PREFIX, ConfigError, Origin, explain, printable, shorten
+from bot.config.errors import PREFIX, ConfigError, Origin, explain, format_value, printable, shorten
 from bot.config.loaders import EnvironmentSource, SecretFilesSource, TomlSource
 from bot.config.secret_files import FOLDER_VARIABLE, secrets_folder
 from bot.config.system_zone import system_zone
@@ -779,9 +779,11 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
                 update={
                     "folders": tuple(
                         each.model_copy(
-                            update={"path": _resolve_from_file(file, each.path, "memory.folders")}
+                            update={
+                                "path": _resolve_from_file(file, each.path, f"memory.folders[{number}].path")
+                            }
                         )
-                        for each in settings.memory.folders
+                        for number, each in enumerate(settings.memory.folders)
                     )
                 }
             ),
@@ -854,7 +856,9 @@ def _expand(path: Path, what: str) -> Path:
             return Path(getpwuid(os.getuid()).pw_dir, *path.parts[1:])
         return path.expanduser()
     except RuntimeError:
-        raise ConfigError(f"{what} is {str(path)!r}, but that home folder does not exist") from None
+        raise ConfigError(
+            f"{what} = {format_value(path)} is invalid: that home folder does not exist"
+        ) from None
 
 
 def _working_folder() -> Path:
