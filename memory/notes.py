@@ -94,23 +94,30 @@ class Notes:
         """Return the paths of up to `limit` files in the folders, whether they are notes or not."""
         return list_files(self.folders, limit=limit)
 
-    def load(self, path: str, *, removable: bool = False) -> LoadedNote:
-        """Read a whole note for indexing. Raises `NoteMissing`, `NoteUnreadable` (also if it is over 16 MiB).
-
-        With `removable`, hidden lines are not left empty in a folder that may be written: they can be removed there.
-        """
+    def load(self, path: str) -> LoadedNote:
+        """Read a whole note for indexing. Raises `NoteMissing`, `NoteUnreadable` (also if it is over 16 MiB)."""
         import hashlib  # takes 3 ms, needless if no note has changed
 
         with self._open(path) as (place, fd):
             found, data = read_one_version(fd, place.path)
         decoded, stat = decode(data), NoteStat.of(place.path, found)
         text, digest = decoded.text, hashlib.sha256(data)
-        if place.folder.name and not (removable and place.folder.is_writable):
+        if place.folder.name:
             text = self._hidden.blank(place.path, text)
             if mark := self._hidden.marks().get(place.path):
                 stat = _mark(stat, {place.path: mark})
                 digest.update(b"%d" % mark)
         return LoadedNote(text, decoded.encoding, digest.hexdigest(), stat)
+
+    def load_to_forget(self, path: str) -> str:
+        """Return a whole note's text with the hidden lines that can be removed, since its folder may be written now.
+
+        Raises what `load` raises.
+        """
+        with self._open(path) as (place, fd):
+            _, data = read_one_version(fd, place.path)
+        text = decode(data).text
+        return text if place.folder.is_writable else self._hidden.blank(place.path, text)
 
     def read(self, path: str, *, line: int = 1, limit: int | None = None) -> NoteText:
         """Read up to `limit` lines (all by default) from the 1-based `line`; the note may be of any size.
