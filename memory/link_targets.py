@@ -10,12 +10,12 @@ _FILES = (
     *("png", "jpg", "jpeg", "gif", "svg", "webp", "bmp", "avif", "pdf", "canvas", "base", "excalidraw"),
     *("mp3", "wav", "m4a", "ogg", "flac", "mp4", "webm", "mov", "mkv", "csv", "json", "zip", "docx", "xlsx"),
 )
-"""Ends of files that are no notes."""
+"""Extensions of files that are not notes."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkName:
-    """What a link may call a note by: its file name, or an alias."""
+    """A name that links may use for a note: its file name, or an alias."""
 
     path: str
     """The note's."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from memory.visible_lines import iterate_visible_lines
+from memory.outside_code import iterate_lines_outside_code
 
 _LINK = re.compile(
     r"\[(?P<label>[^\[\]\n]{1,500})\]\((?:<(?P<angled>[^<>\n]{1,500})>|(?P<bare>[^\s()<>\[\]{}|*\"']{1,500}))"
@@ -43,7 +43,7 @@ def find_links(text: str) -> Iterator[NoteLink]:
     """Yield the relative links of a note, without those in code."""
     if "](" not in text and "[[" not in text:
         return
-    for number, line in iterate_visible_lines(text, mark="["):
+    for number, line in iterate_lines_outside_code(text, mark="["):
         if "](" in line:
             for found in _LINK.finditer(line):
                 start = _find_start(line, found.start(), _BEFORE_NO_LINK)

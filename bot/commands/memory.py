@@ -235,8 +235,10 @@ def describe_search(status: "MemoryStatus", *, why: bool) -> str:
 
 
 def describe_folder(folder: "FolderStatus") -> str:
-    """Describe a folder of notes that lies elsewhere in one line."""
-    state = folder.away or phrases.FOLDER_ACCESS[folder.write]
+    """Describe another folder of notes in one line."""
+    if folder.absence:
+        return phrases.FOLDER_ABSENT.format(name=folder.name, problem=folder.absence)
+    state = phrases.FOLDER_ACCESS[folder.write]
     return phrases.FOLDER.format(
         name=folder.name, state=f"{state} ({why})" if (why := folder.watch_problem) else state
     )
