@@ -14,7 +14,7 @@ _LINK = re.compile(
 _WIKI = re.compile(
     r"\[\[(?P<target>[^\[\]|#^\n]{1,500}+)(?P<rest>(?:[#^][^\[\]|\n]{0,200}+)?)(?:\|(?P<label>[^\[\]\n]{1,200}+))?\]\](?!\])"
 )
-# Both begin with a letter that is searched for fast; what stands before it is looked at afterwards.
+# Both begin with a literal character, which is fast to search for; what precedes it is checked afterwards.
 _BEFORE_NO_LINK = re.compile(r"[\\\w\])]")
 _BEFORE_NO_WIKI = re.compile(r"[\\\[]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/|#|\?")

@@ -84,7 +84,7 @@ def read_references(text: str, passages: Sequence[Passage]) -> NoteReferences:
 
 
 def _find_tags(text: str, front: FrontMatter) -> Iterator[tuple[int, str]]:
-    """Yield all tags, each with a line that it stands in."""
+    """Yield all tags, each with a line that contains it."""
     for each in front.properties:
         if each.key.lower() in ("tags", "tag"):
             yield from ((each.line, tag) for tag in map(clean_tag, front.tags) if tag)

@@ -57,7 +57,7 @@ def split_tags(text: str) -> Iterator[tuple[str, str]]:
 
 
 def clean_tag(text: str) -> str:
-    """Return a tag as `find_tags` would, from a text with or without `#`; "" if it is none, such as `1`."""
+    """Return a tag as `find_tags` would, from a text with or without `#`; "" if it is not one, such as `1`."""
     tag = _strip_slashes(text.strip().lstrip("#"))
     return tag if _WHOLE.fullmatch(tag) and not _NUMBER.fullmatch(tag) else ""
 

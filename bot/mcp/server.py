@@ -232,7 +232,7 @@ def _connection_of(ctx: "ServerRequestContext[Any]") -> "Connection":
 
 @asynccontextmanager
 async def _report_progress(ctx: "ServerRequestContext[Any]", shared: SharedMemory) -> AsyncIterator[None]:
-    """Report the progress of indexing meanwhile, if the program wants to know."""
+    """Report the progress of indexing while the block runs, if the program asked for that."""
     if not (ctx.meta and ctx.meta.get("progress_token") is not None):
         yield
         return

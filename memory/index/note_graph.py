@@ -41,7 +41,7 @@ class LinkRow(NamedTuple):
     """A link, as it is stored; see `NoteReference`."""
 
     path: str
-    """The note that it stands in."""
+    """The note that contains it."""
     line: int
     key: str
     target: str
@@ -54,7 +54,7 @@ class ResolvedLink:
     """A link from one note to another."""
 
     path: str
-    """The note that it stands in."""
+    """The note that contains it."""
     line: int
     """1-based."""
     written: str
@@ -188,7 +188,7 @@ def build_candidates(
 
 
 def line_of_passage(text: str, first: int, line: int) -> str:
-    """Return a line of a passage that begins at the line `first`; a part of a very long line stands for the line."""
+    """Return a line of a passage that begins at the line `first`; of a very long line, a part."""
     lines = text.split("\n")
     return lines[line - first] if 0 <= line - first < len(lines) else ""
 
