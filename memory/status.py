@@ -97,7 +97,13 @@ class MemoryStatus:
     fetching: "Fetching | None"
     """Progress of a local model's download; None if none is running."""
     problems: tuple[Problem, ...]
-    """Notes that could not be read completely, and other problems in the folder."""
+    """Notes that could not be read completely, and other problems in the folders."""
+
+    @property
+    def problems_of_notes(self) -> tuple[Problem, ...]:
+        """The problems, without those of unavailable folders, which `folders` has."""
+        absent = {folder.name for folder in self.folders if folder.absence}
+        return tuple(each for each in self.problems if each.path not in absent)
 
 
 def count_embeddings(index: Index, models: Sequence[ModelId]) -> tuple[ModelId, VectorCounts]:

@@ -130,7 +130,7 @@ async def _status(call: CommandCall, services: Services, what: str) -> str:
     )
     warning = await core_warning(services.memory)
     lines = [text, *describe_indexing(status, services), *filter(None, [warning])]
-    return "\n".join(lines) + _format_problems(status.problems)
+    return "\n".join(lines) + _format_problems(status.problems_of_notes)
 
 
 async def _examine(call: CommandCall, services: Services, what: str) -> str:

@@ -117,9 +117,12 @@ def test_an_unavailable_vault_is_reported_and_still_found(commonplace: Commonpla
     assert search(commonplace, "boat") == ["vault/Trips/Oslo.md:6"]
     assert "the folder vault is unavailable" in commonplace.error_of("memory", "get", "vault/Trips/Oslo.md")
     assert "unavailable: " in commonplace.output_of("memory", "status")
-    assert "Folder `vault/` is unavailable: " in say(commonplace, "/memory status")
+    told = say(commonplace, "/memory status")
+    assert "Folder `vault/` is unavailable: " in told
+    assert told.count("unavailable") == 1
     done = commonplace("doctor")
     assert "mount it, or correct its path" in done.stdout
+    assert "not read" not in done.stdout
 
 
 def test_a_name_that_is_taken_ends_with_one_line(commonplace: Commonplace, vault: Path) -> None:
