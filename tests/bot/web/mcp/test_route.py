@@ -13,7 +13,7 @@ from mcp_types import TextContent
 from bot.config.settings import Settings
 from bot.mcp import library
 from bot.services import Services
-from bot.web.mcp import programs
+from bot.web.mcp import client_servers
 from tests.fakes.http_service import HttpService, serve_http
 from tests.fakes.mcp_programs import MCP_TOKEN, PROTOCOLS, SESSIONS, STATELESS, connect_over_http
 from tests.fakes.web_client import TOKEN
@@ -186,7 +186,7 @@ async def test_what_is_no_request_of_mcp_gets_an_answer_and_opens_no_session(tmp
             came = await ask(served, **arguments)
             assert status_of(came) == status, (arguments.keys(), came[:300])
         assert status_of(await ask(served, Content_Type="text/plain")) in (400, 415)
-        for _ in range(programs.MAX_SESSIONS_EACH):  # none of those above counts
+        for _ in range(client_servers.MAX_SESSIONS_EACH):  # none of those above counts
             assert status_of(await ask(served)) == 200
         full = await ask(served)
         assert status_of(full) == 503
@@ -195,7 +195,7 @@ async def test_what_is_no_request_of_mcp_gets_an_answer_and_opens_no_session(tmp
 
 
 async def test_too_many_streams_at_once_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs, "MAX_REQUESTS_EACH", 2)
+    monkeypatch.setattr(client_servers, "MAX_REQUESTS_EACH", 2)
     async with serve_http(tmp_path, mcp=PROGRAMS) as (served, _):
         streams = []
         for _ in range(2):
@@ -229,7 +229,7 @@ async def test_without_the_library_the_answer_says_how_to_install_it(
 
 
 async def test_a_program_that_dies_leaves_no_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs, "SESSION_SECONDS", 1.0)
+    monkeypatch.setattr(client_servers, "SESSION_SECONDS", 1.0)
     async with serve_http(tmp_path, mcp=PROGRAMS) as (served, _):
         sessions = [headers_of(await ask(served))["mcp-session-id"] for _ in range(3)]
         writers = []
