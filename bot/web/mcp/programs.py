@@ -33,6 +33,9 @@ MAX_REQUESTS = 80
 MAX_REQUESTS_EACH = 40
 START_SECONDS = 20.0
 """Time to load the library, for a request that comes first."""
+NOT_OFFERED = (b"last-event-id",)
+"""Headers about what we do not have: notifications that were missed are not sent again, and the library, without an
+event store, answers nothing to such a request. The stream simply begins."""
 CLOSE_SECONDS = 0.5
 """Time for sessions to end when the service stops."""
 
@@ -61,7 +64,13 @@ class ConnectedPrograms:
             program = await self._find(name)
             connection = request.protocol
             lost = connection.lost if isinstance(connection, HttpConnection) else asyncio.Event()
-            return await answer_with_asgi(request, (await program.manager()).asgi_app, body=body, lost=lost)
+            return await answer_with_asgi(
+                request,
+                (await program.manager()).asgi_app,
+                body=body,
+                lost=lost,
+                without_headers=NOT_OFFERED,
+            )
         finally:
             self._requests[name] -= 1
 

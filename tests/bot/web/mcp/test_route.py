@@ -248,6 +248,31 @@ async def test_a_program_that_dies_leaves_no_session(tmp_path: Path, monkeypatch
             assert status_of(await ask(served, body=ping, Mcp_Session_Id=session)) == 404
 
 
+async def test_a_stream_that_is_to_be_resumed_begins_anew(tmp_path: Path) -> None:
+    async with serve_http(tmp_path, mcp=PROGRAMS) as (served, _):
+        session = headers_of(await ask(served))["mcp-session-id"]
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+        writer.write(request("GET", Mcp_Session_Id=session, Last_Event_ID="7"))
+        assert b"200 OK" in await reader.readuntil(b"\r\n\r\n")
+        writer.transport.abort()
+
+
+async def test_programs_that_leave_early_are_not_logged_as_bugs(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+    async with serve_http(tmp_path, mcp=PROGRAMS) as (served, _):
+        session = headers_of(await ask(served))["mcp-session-id"]
+        for method in ("POST", "GET") * 10:
+            reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+            writer.write(request(method, ping, Mcp_Session_Id=session))
+            # The answer, or the head of the stream; not the end.
+            await reader.readuntil(b"}}\r\n" if method == "POST" else b"\r\n\r\n")
+            writer.transport.abort()
+            await asyncio.sleep(0.05)
+    assert [each.getMessage() for each in caplog.records if each.levelname == "ERROR"] == []
+
+
 async def test_a_session_that_is_deleted_is_gone(tmp_path: Path) -> None:
     async with serve_http(tmp_path, mcp=PROGRAMS) as (served, _):
         session = headers_of(await ask(served))["mcp-session-id"]
