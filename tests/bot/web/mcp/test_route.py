@@ -145,6 +145,18 @@ async def test_wrong_tokens_are_counted_and_right_ones_still_taken(tmp_path: Pat
         assert status_of(await ask(served)) == 200
 
 
+async def test_a_program_with_an_outdated_token_does_not_lock_the_owner_out(tmp_path: Path) -> None:
+    async with serve_http(tmp_path, token="short", mcp=PROGRAMS) as (served, _):
+        for _ in range(11):
+            came = await ask(served, token="outdated" * 3)
+        assert status_of(came) == 429
+        assert status_of(await ask(served, "GET", path="/", token="short")) == 200
+        for _ in range(11):
+            came = await ask(served, "GET", path="/", token="guess" * 6)
+        assert status_of(came) == 429
+        assert status_of(await ask(served)) == 200
+
+
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
 async def test_other_sites_and_other_names_are_refused(tmp_path: Path, method: str) -> None:
     async with serve_http(tmp_path, mcp=PROGRAMS) as (served, _):
