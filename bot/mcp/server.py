@@ -49,7 +49,6 @@ from bot.mcp.note_resources import (
     BadAddress,
     complete_path,
     list_notes,
-    parse_address,
     read_note,
 )
 from bot.mcp.note_subscriptions import NoteSubscriptions, TooManySubscriptions
@@ -137,7 +136,6 @@ def build_server(shared: SharedMemory, client: McpClient, subscriptions: NoteSub
         return await read_note(memory, params.uri)
 
     async def subscribe(ctx: "ServerRequestContext[Any]", params: SubscribeRequestParams) -> EmptyResult:
-        parse_address(params.uri)
         subscriptions.follow(_connection_of(ctx), params.uri)
         return EmptyResult()
 
