@@ -93,6 +93,8 @@ class _AsgiExchange:
         soon as they have read their answer, before the end of the stream, and applications log an error as a bug.
         """
         if self._lost.is_set():
+            if message["type"] == "http.response.start" and self._response is None:
+                self._response = _make_response(message)
             await asyncio.sleep(0)  # who sends in a loop must not keep others from running
             return
         try:
@@ -103,7 +105,10 @@ class _AsgiExchange:
     async def _send(self, message: Message) -> None:
         response = self._response
         if message["type"] == "http.response.start" and response is None:
-            self._response = await self._begin(message)
+            self._response = response = _make_response(message)
+            await response.prepare(
+                self._request
+            )  # at once: the first event of a stream may be long in coming
         elif message["type"] == "http.response.body" and response is not None and not self._is_whole:
             self._is_whole = not message.get("more_body", False)
             if piece := bytes(message.get("body", b"")):
@@ -113,15 +118,6 @@ class _AsgiExchange:
                 self._ended.set()
         else:
             raise NotAnswered(f"the application sent {message['type']} at the wrong time")
-
-    async def _begin(self, message: Message) -> web.StreamResponse:
-        """Send the head at once: the first event of a stream may be long in coming."""
-        response = web.StreamResponse(status=message["status"])
-        for name, value in message.get("headers", ()):
-            if name.lower() not in HOP_BY_HOP:
-                response.headers.add(name.decode("latin-1"), value.decode("latin-1"))
-        await response.prepare(self._request)
-        return response
 
     async def finish(self) -> web.StreamResponse:
         """Return the response; a stream that was cut off closes the connection, so that nobody takes it for whole."""
@@ -133,3 +129,11 @@ class _AsgiExchange:
         if not self._is_whole and self._request.transport:
             self._request.transport.close()
         return self._response
+
+
+def _make_response(message: Message) -> web.StreamResponse:
+    response = web.StreamResponse(status=message["status"])
+    for name, value in message.get("headers", ()):
+        if name.lower() not in HOP_BY_HOP:
+            response.headers.add(name.decode("latin-1"), value.decode("latin-1"))
+    return response

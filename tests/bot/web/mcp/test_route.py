@@ -198,12 +198,63 @@ async def test_what_is_no_request_of_mcp_gets_an_answer_and_opens_no_session(tmp
             came = await ask(served, **arguments)
             assert status_of(came) == status, (arguments.keys(), came[:300])
         assert status_of(await ask(served, Content_Type="text/plain")) in (400, 415)
-        for _ in range(programs.MAX_SESSIONS_EACH):  # none of those above counts
-            assert status_of(await ask(served)) == 200
+
+
+async def test_a_new_session_ends_the_longest_idle_one(tmp_path: Path) -> None:
+    ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+    async with serve_http(tmp_path, mcp=PROGRAMS) as (served, _):
+
+        async def opened() -> str:
+            came = await ask(served)
+            assert status_of(came) == 200
+            return headers_of(came)["mcp-session-id"]
+
+        async def is_open(session: str) -> bool:
+            return status_of(await ask(served, body=ping, Mcp_Session_Id=session)) == 200
+
+        others = headers_of(await ask(served, token=OTHER_TOKEN))["mcp-session-id"]
+        for status, arguments in (
+            (400, {"body": b"{"}),
+            (400, {"body": ping}),
+            (406, {"Accept": "text/html"}),
+        ):
+            assert status_of(await ask(served, **arguments)) == status  # none of these counts
+        sessions = [await opened() for _ in range(programs.MAX_SESSIONS_EACH)]
+        assert await is_open(sessions[0])
+        streams = []
+        for session in sessions[1:3]:
+            reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+            writer.write(request("GET", Mcp_Session_Id=session))
+            await reader.readuntil(b"\r\n\r\n")
+            streams.append(writer)
+        sessions += [await opened(), await opened()]
+        assert not await is_open(sessions[3])
+        assert not await is_open(sessions[4])
+        for session in (*sessions[:3], *sessions[5:]):
+            assert await is_open(session)
+        assert status_of(await ask(served, body=ping, token=OTHER_TOKEN, Mcp_Session_Id=others)) == 200
+        for writer in streams:
+            writer.transport.abort()
+
+
+async def test_sessions_with_open_streams_are_never_ended_for_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs, "MAX_SESSIONS_EACH", 2)
+    async with serve_http(tmp_path, mcp=PROGRAMS) as (served, _):
+        streams = []
+        for _ in range(2):
+            session = headers_of(await ask(served))["mcp-session-id"]
+            reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+            writer.write(request("GET", Mcp_Session_Id=session))
+            await reader.readuntil(b"\r\n\r\n")
+            streams.append(writer)
         full = await ask(served)
         assert status_of(full) == 503
         assert b"Too many open sessions" in full
         assert status_of(await ask(served, token=OTHER_TOKEN)) == 200  # others have room of their own
+        for writer in streams:
+            writer.transport.abort()
 
 
 async def test_too_many_streams_at_once_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
