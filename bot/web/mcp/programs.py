@@ -144,6 +144,7 @@ class _Program:
         self._subscriptions = subscriptions
         self._max_sessions = max_sessions
         self._sessions = SessionUse()
+        self._opening = 0
         self._manager: StreamableHTTPSessionManager | None = None
         self._ready, self._leaving = asyncio.Event(), asyncio.Event()
         self.task = services.supervisor.start(f"MCP sessions of {name}", self._serve)
@@ -152,12 +153,17 @@ class _Program:
         """Answer a request. A new session ends the longest idle one if there is no room. Raises `CannotServe`."""
         manager = await self._wait_for_manager()
         session = request.headers.get(SESSION_HEADER, "")
-        if not session and b'"initialize"' in body:
-            await self._make_room(manager)
-        with self._sessions.request(session):
-            response = await answer_with_asgi(
-                request, manager.asgi_app, body=body, lost=lost, without_headers=NOT_OFFERED
-            )
+        is_opening = not session and b'"initialize"' in body
+        self._opening += is_opening
+        try:
+            if is_opening:
+                await self._make_room(manager)
+            with self._sessions.request(session):
+                response = await answer_with_asgi(
+                    request, manager.asgi_app, body=body, lost=lost, without_headers=NOT_OFFERED
+                )
+        finally:
+            self._opening -= is_opening
         if response.status == HTTPStatus.NOT_FOUND or request.method == "DELETE":
             self._sessions.discard(session)
         elif opened := response.headers.get(SESSION_HEADER, ""):
@@ -166,7 +172,9 @@ class _Program:
 
     async def _make_room(self, manager: "StreamableHTTPSessionManager") -> None:
         """End idle sessions for a new one: programs that are closed or restarted seldom end theirs."""
-        while len(self._sessions) >= self._max_sessions and (session := self._sessions.pop_longest_idle()):
+        while len(self._sessions) + self._opening > self._max_sessions:
+            if not (session := self._sessions.pop_longest_idle()):
+                return
             await _end_session(manager, session)
 
     async def _wait_for_manager(self) -> "StreamableHTTPSessionManager":

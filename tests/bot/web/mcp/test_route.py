@@ -237,6 +237,17 @@ async def test_a_new_session_ends_the_longest_idle_one(tmp_path: Path) -> None:
             writer.transport.abort()
 
 
+async def test_programs_that_die_while_they_begin_lock_nobody_out(tmp_path: Path) -> None:
+    async with serve_http(tmp_path, mcp=PROGRAMS) as (served, _):
+        for number in range(60):
+            _, writer = await asyncio.open_connection("127.0.0.1", served.port)
+            writer.write(request())
+            await asyncio.sleep(0.001 * (number % 20))
+            writer.transport.abort()
+            if number % 3 == 0:
+                assert status_of(await ask(served)) == 200
+
+
 async def test_sessions_with_open_streams_are_never_ended_for_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
