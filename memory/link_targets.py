@@ -10,12 +10,12 @@ _FILES = (
     *("png", "jpg", "jpeg", "gif", "svg", "webp", "bmp", "avif", "pdf", "canvas", "base", "excalidraw"),
     *("mp3", "wav", "m4a", "ogg", "flac", "mp4", "webm", "mov", "mkv", "csv", "json", "zip", "docx", "xlsx"),
 )
-"""Ends of files that are no notes."""
+"""Extensions of files that are not notes."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkName:
-    """What a link may call a note by: its file name, or an alias."""
+    """A name that links may use for a note: its file name, or an alias."""
 
     path: str
     """The note's."""
@@ -39,7 +39,7 @@ def may_be_note(target: str) -> bool:
 
 
 def resolve_link(target: str, *, path: str, is_wiki: bool, names: Iterable[LinkName]) -> str | None:
-    """Return the path of the note that a link in the note `path` means; None if there is none.
+    """Return the path of the note that a link in the note `path` leads to; None if it leads to none.
 
     `names`: all names with the `link_key` of the target, in any order. A path counts from the linking note's top-level
     folder, as if that were a vault, or from the linking note, or from the memory's folder; Markdown links begin with

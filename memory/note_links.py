@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from memory.visible_lines import iterate_visible_lines
+from memory.outside_code import iterate_lines_outside_code
 
 _LINK = re.compile(
     r"\[(?P<label>[^\[\]\n]{1,500})\]\((?:<(?P<angled>[^<>\n]{1,500})>|(?P<bare>[^\s()<>\[\]{}|*\"']{1,500}))"
@@ -14,7 +14,7 @@ _LINK = re.compile(
 _WIKI = re.compile(
     r"\[\[(?P<target>[^\[\]|#^\n]{1,500}+)(?P<rest>(?:[#^][^\[\]|\n]{0,200}+)?)(?:\|(?P<label>[^\[\]\n]{1,200}+))?\]\](?!\])"
 )
-# Both begin with a letter that is searched for fast; what stands before it is looked at afterwards.
+# Both begin with a literal character, which is fast to search for; what precedes it is checked afterwards.
 _BEFORE_NO_LINK = re.compile(r"[\\\w\])]")
 _BEFORE_NO_WIKI = re.compile(r"[\\\[]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/|#|\?")
@@ -43,7 +43,7 @@ def find_links(text: str) -> Iterator[NoteLink]:
     """Yield the relative links of a note, without those in code."""
     if "](" not in text and "[[" not in text:
         return
-    for number, line in iterate_visible_lines(text, mark="["):
+    for number, line in iterate_lines_outside_code(text, mark="["):
         if "](" in line:
             for found in _LINK.finditer(line):
                 start = _find_start(line, found.start(), _BEFORE_NO_LINK)

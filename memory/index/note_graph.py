@@ -1,4 +1,4 @@
-"""What links and names add to a search, the same for every index; pure, over the rows that a database returns."""
+"""Use names and links of notes in a search, the same way for every index; pure, over the rows of a database."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from memory.link_targets import LinkName, resolve_link
 from memory.ranking.candidates import PassageRun, SearchCandidates
 
 MAX_NAMESAKES = 5
-"""A name that more notes have mentions none of them."""
+"""A name that more notes share mentions none of them."""
 
 MAX_MENTIONED = 10
 """Notes that a query may mention by their names."""
@@ -41,7 +41,7 @@ class LinkRow(NamedTuple):
     """A link, as it is stored; see `NoteReference`."""
 
     path: str
-    """The note that it stands in."""
+    """The note that contains it."""
     line: int
     key: str
     target: str
@@ -54,7 +54,7 @@ class ResolvedLink:
     """A link from one note to another."""
 
     path: str
-    """The note that it stands in."""
+    """The note that contains it."""
     line: int
     """1-based."""
     written: str
@@ -154,7 +154,7 @@ def links_among(
     return [link for link in found if link.target in names and link.target != link.path]
 
 
-def connect(
+def build_candidates(
     tables: LinkTables,
     runs: Sequence[PassageRun],
     mentions: Mapping[str, Sequence[str]],
@@ -188,7 +188,7 @@ def connect(
 
 
 def line_of_passage(text: str, first: int, line: int) -> str:
-    """Return a line of a passage that begins at the line `first`; a part of a very long line stands for the line."""
+    """Return a line of a passage that begins at the line `first`; of a very long line, a part."""
     lines = text.split("\n")
     return lines[line - first] if 0 <= line - first < len(lines) else ""
 

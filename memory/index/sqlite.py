@@ -12,7 +12,7 @@ from memory.errors import IndexCorrupted, IndexUnavailable
 from memory.folder_scope import FolderScope
 from memory.index import sqlite_model_versions, sqlite_vectors
 from memory.index.mean_centering import MeanVector
-from memory.index.note_graph import LEAD_REACH, ResolvedLink, connect, find_mentions, list_links
+from memory.index.note_graph import LEAD_REACH, ResolvedLink, build_candidates, find_mentions, list_links
 from memory.index.proposals import propose
 from memory.index.protocol import (
     IndexChanged,
@@ -174,7 +174,7 @@ class SqliteIndex:
                     self._mean_vector(tx, model, scope, size=len(vector_query.vector)),
                 )
             runs = read_runs(tables, found, compare)
-            return connect(links, runs, mentions, proposal, folders)
+            return build_candidates(links, runs, mentions, proposal, folders)
 
     def links(
         self, paths: Collection[str], *, within: Collection[str] | None = None

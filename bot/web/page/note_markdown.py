@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 from bot.web.page.urls import note_url, tag_url
+from memory.backlinks import NO_LINKS, NoteLinks
 from memory.front_matter import FrontMatter, Property, read_front_matter
 from memory.link_targets import may_be_note
-from memory.linked_notes import NO_LINKS, NoteLinks
 from memory.note_links import NoteLink, match_wiki_link
 from memory.note_tags import clean_tag, split_tags
 

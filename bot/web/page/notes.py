@@ -15,9 +15,9 @@ from bot.web.context import services_key
 from bot.web.page.note_markdown import render_lines, render_note
 from bot.web.page.rendering import page_response
 from bot.web.page.urls import LINES_PER_PAGE, NOTES_URL, folder_url, note_url
+from memory.backlinks import NO_LINKS, Backlink, NoteLinks
 from memory.dates.note_name import note_date
 from memory.errors import MemoryFault, NoteMissing, NoteUnreadable
-from memory.linked_notes import NO_LINKS, Backlink, NoteLinks
 from memory.listing import NoteStat
 from memory.memory import CORE_NOTE
 from memory.quantities import format_size

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.web.page.note_markdown import render_lines, render_note
-from memory.linked_notes import NoteLinks
+from memory.backlinks import NoteLinks
 from tests.fakes.table_test import table_test
 
 NOTE = """---
