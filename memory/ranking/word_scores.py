@@ -184,7 +184,7 @@ def _score_run(
                 if score
                 and not counts[index]
                 and not from_day
-                and not (index == lead and mentioned)
+                and not (is_named and index == lead)
                 and not run.passages[index].is_heading
                 else score
             )
