@@ -139,9 +139,10 @@ def list_links(tables: LinkTables, paths: Collection[str], folders: FolderScope 
     if not inside:
         return []
     keys = {row.key for row in tables.names_of(inside) if row.key}
-    to_them = resolve_links(tables, tables.links_to(keys, limit=MAX_LINKS), folders)
-    from_them = resolve_links(tables, tables.links_from(inside, limit=MAX_LINKS), folders)
-    return [*from_them, *(link for link in to_them if link.target in inside and link.path not in inside)]
+    rows = {*tables.links_from(inside, limit=MAX_LINKS), *tables.links_to(keys, limit=MAX_LINKS)}
+    found = resolve_links(tables, rows, folders)
+    from_them = [link for link in found if link.path in inside]
+    return [*from_them, *(link for link in found if link.target in inside and link.path not in inside)]
 
 
 def links_among(
