@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 from memory.normalization import normalize
 
-_FILES = (
-    *("png", "jpg", "jpeg", "gif", "svg", "webp", "bmp", "avif", "pdf", "canvas", "base", "excalidraw"),
-    *("mp3", "wav", "m4a", "ogg", "flac", "mp4", "webm", "mov", "mkv", "csv", "json", "zip", "docx", "xlsx"),
+_FILES = tuple(
+    f".{end}"
+    for end in (
+        "png jpg jpeg gif svg webp bmp avif pdf canvas base excalidraw "
+        "mp3 wav m4a ogg flac mp4 webm mov mkv csv json zip docx xlsx"
+    ).split()
 )
 """Extensions of files that are not notes."""
 
@@ -35,7 +38,7 @@ def link_key(target: str) -> str:
 
 def may_be_note(target: str) -> bool:
     """Return whether a target may be a note, rather than a picture or another file."""
-    return not target.lower().endswith(tuple(f".{end}" for end in _FILES))
+    return not target.lower().endswith(_FILES)
 
 
 class LinkTargets:
