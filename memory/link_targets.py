@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 from memory.normalization import normalize
 
-_FILES = tuple(
-    f".{end}"
-    for end in (
-        "png jpg jpeg gif svg webp bmp avif pdf canvas base excalidraw "
-        "mp3 wav m4a ogg flac mp4 webm mov mkv csv json zip docx xlsx"
-    ).split()
+_FILES = (
+    *(".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".bmp", ".avif", ".pdf", ".canvas", ".base", ".csv"),
+    *(".mp3", ".wav", ".m4a", ".ogg", ".flac", ".mp4", ".webm", ".mov", ".mkv", ".json", ".zip", ".docx"),
+    *(".xlsx", ".excalidraw"),
 )
 """Extensions of files that are not notes."""
 
