@@ -30,6 +30,9 @@ _BLOCK = re.compile(r"[|>][-+0-9]{0,3}[ \t]*(?:#.*)?$")
 _COMMENT = re.compile(r"(?:^|[ \t])#.*$")
 _ESCAPE = re.compile(r"\\([\"\\/])")
 _PARTS = re.compile(r"\s*+(\"(?:[^\"\\]|\\.)*+\"|'(?:[^']|'')*+'|[^,]+)")
+_LINK = re.compile(
+    r"\[\[[^\[\],]*\]\](?:\s|$)"
+)  # many write `up: [[Note]]` without the quotes that YAML wants
 _TAG_SEPARATOR = re.compile(r"[\s,]+")
 
 
@@ -131,7 +134,7 @@ def _make_property(key: str, line: int, held: Sequence[str]) -> Property:
     first, below = held[0], [text for text in held[1:] if text.strip()]
     if _BLOCK.match(first):
         return Property(key, (" ".join(text.strip() for text in below),) if below else (), line)
-    if first.startswith("["):
+    if first.startswith("[") and not _LINK.match(first):
         inside = " ".join([first, *map(str.strip, below)]).removeprefix("[")
         whole = inside.rstrip()
         items = _PARTS.findall(

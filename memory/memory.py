@@ -435,13 +435,14 @@ class Memory:
         limit: int | None = None,
         within: Collection[str] | None = None,
         vector_seconds: float | None = None,
+        neighbours: bool = True,
     ) -> SearchResults:
         """Sync the index, then return the best passages; scan the files if the index is unavailable.
 
-        For `within` and `vector_seconds` see `NoteSearch.search`.
+        For `within`, `vector_seconds` and `neighbours` see `NoteSearch.search`.
         """
         return await self._search.search(
-            query, limit=limit, within=within, vector_seconds=vector_seconds, neighbours=True
+            query, limit=limit, within=within, vector_seconds=vector_seconds, neighbours=neighbours
         )
 
     async def links_of(self, path: str, *, within: Collection[str] | None = None) -> NoteLinks:

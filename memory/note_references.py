@@ -12,7 +12,7 @@ from memory.note_links import find_links
 from memory.note_tags import clean_tag, find_tags, tag_words
 from memory.tokenizer import tokenize
 
-VERSION = 1
+VERSION = 2
 """Part of the index's fingerprint: increase it when the same note would yield other words, names, tags or links."""
 
 MAX_LINKS = 5_000
