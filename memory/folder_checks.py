@@ -1,4 +1,4 @@
-"""Check the settings of folders of notes that lie elsewhere."""
+"""Check the settings of other folders of notes."""
 
 import os
 import unicodedata
@@ -13,7 +13,7 @@ from memory.paths import find_name_fault, is_note_name
 IMPORT_FOLDER = "imported"
 """Folder for imported notes whose own path is taken."""
 RESERVED = (document_paths.FOLDER, IMPORT_FOLDER)
-"""Folders that the assistant itself makes among the notes."""
+"""Folders that the assistant itself creates among the notes."""
 
 
 def check_name(name: str) -> None:
@@ -26,13 +26,15 @@ def check_name(name: str) -> None:
     if is_note_name(name):
         raise ValueError(f"{usable}; only notes end in .md")
     if name != name.strip() or name != unicodedata.normalize("NFC", name):
-        raise ValueError(f"{usable}, without blanks around it and with composed accents")
+        raise ValueError(f"{usable}, without spaces around it, in Unicode form NFC")
     if name_key(name) in RESERVED:
-        raise ValueError(f"{usable}; I keep notes of my own in {name}/")
+        raise ValueError(f"{usable}; I use {name}/ myself")
 
 
 def check_names(folders: Sequence[tuple[str, str]], *, own: str) -> None:
-    """Raise ValueError, with what they must be, if the names of several folders do not fit together.
+    """Raise ValueError, with what they must be, if names of folders are invalid or clash.
+
+    `folders`: name and path of each.
 
     `folders`: name and path of each. `own` is the name of the memory's own folder, which people and models write before
     a path.
@@ -41,7 +43,9 @@ def check_names(folders: Sequence[tuple[str, str]], *, own: str) -> None:
     for name, path in folders:
         check_name(name)
         if name_key(name) == name_key(own):
-            raise ValueError(f"folders with other names than the notes' own, {own}; set `name`")
+            raise ValueError(
+                f"folders whose names differ from that of your notes' own folder, {own}; set `name`"
+            )
         if other := paths.get(name_key(name)):
             raise ValueError(
                 f"folders with different names, but {other} and {path} are both {name}; set `name`"
@@ -55,7 +59,7 @@ def check_patterns(patterns: Sequence[str]) -> None:
         try:
             NoteFolder(Path(), exclude=(pattern,)).excludes("x")
         except ValueError:
-            raise ValueError(f"patterns as in a .gitignore file; {pattern!r} is none") from None
+            raise ValueError(f"patterns as in a .gitignore file; {pattern!r} is not one") from None
 
 
 def find_conflict(folders: NoteFolders, *, private: Path) -> str:
@@ -69,11 +73,11 @@ def find_conflict(folders: NoteFolders, *, private: Path) -> str:
         root = os.path.realpath(folder.path)
         for other, what in taken:
             if _is_inside(root, other) or _is_inside(other, root):
-                return f"{folder.path} and {what}, {other}, must not contain each other"
+                return f"{folder.path} overlaps {what}, {other}; choose another folder"
         taken.append((root, f"the folder {folder.name}"))
         if here := _find_entry(folders.own.path, folder.name):
             return (
-                f'your notes already have a folder "{folder.name}", {here}; choose another name, or move it'
+                f'your notes already have a folder "{folder.name}", {here}; choose another `name`, or move it'
             )
     return ""
 

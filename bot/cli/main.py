@@ -255,12 +255,10 @@ def _add_mcp_command(command: Callable[[str, str], _Parser]) -> None:
         "--rights",
         choices=("read", "append", "write"),
         default="write",
-        help="read: search and read notes; append: also add to them; write (the default): also edit them, and undo "
+        help="read: search and read notes; append: also add to them; write (the default): also edit them and undo "
         "changes",
     )
-    mcp.add_argument(
-        "--conversations", action="store_true", help="also let it search what was said in all chats"
-    )
+    mcp.add_argument("--conversations", action="store_true", help="also let it search all chats")
 
 
 def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
@@ -458,7 +456,7 @@ def _fix_streams() -> None:
 
 
 def _claim_streams() -> tuple[int, int]:
-    """Return descriptors of what were standard input and output; from now on, these are empty and standard error."""
+    """Return descriptors of standard input and output, and replace these by an empty input and by standard error."""
     claimed = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

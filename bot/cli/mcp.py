@@ -1,6 +1,6 @@
-"""`commonplace mcp`: the memory as an MCP server on standard input and output, beside a running service or without one.
+"""`commonplace mcp`: the memory as an MCP server on standard input and output, with or without a running service.
 
-Whoever starts it owns the files, so it may do everything unless told otherwise.
+It has all rights unless told otherwise, since anyone who can start it can change the files anyway.
 """
 
 import argparse
@@ -8,6 +8,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.access import Access
@@ -20,9 +22,9 @@ from bot.index_server import index_server
 from bot.log import collect_secrets, log_to_stderr
 from bot.mcp.client import McpClient
 from bot.mcp.library import LibraryMissing, check_library
-from bot.mcp.quick_imports import import_less
+from bot.mcp.quick_imports import skip_unused_imports
 from bot.note_writes import OnceWriter
-from bot.process_lock import service_pid
+from bot.process_lock import hold_if_free, service_pid
 from bot.service.startup import freeze_garbage_collector, stop_on_signals
 from bot.state.database import State, StateFault
 from bot.supervisor import Supervisor
@@ -32,12 +34,16 @@ if TYPE_CHECKING:
     from bot.config.settings import Settings
     from bot.conversations.search import ConversationSearch
 
-HOW_TO_CHANGE = "start commonplace mcp with other --rights, or with --conversations"
+VECTORS_LOCK = "vectors.lock"
+"""Held by the one server that makes vectors while no service runs."""
+TURN_SECONDS = 2.0
+"""Seconds between checks whose turn it is to make vectors."""
+HOW_TO_CHANGE = "to change that, start commonplace mcp with other --rights, or with --conversations"
 
 
 @dataclass(frozen=True, slots=True)
 class OwnMemory:
-    """The open memory of this process; has what `bot.mcp.note_tools.SharedMemory` wants."""
+    """The open memory of this process; a `bot.mcp.note_tools.SharedMemory`."""
 
     settings: "Settings"
     memory: Memory
@@ -70,7 +76,7 @@ async def _serve(settings: "Settings", client: McpClient, streams: tuple[int, in
     supervisor = Supervisor(now=settings.now)
     async with open_memory(settings, conversations=client.conversations) as own:
         log_to_stderr(settings.log_level, format=settings.log_format, secrets=collect_secrets(settings))
-        import_less()
+        skip_unused_imports()
         from bot.mcp.note_subscriptions import NoteSubscriptions
         from bot.mcp.server import build_server
         from bot.mcp.stdio import open_stdio
@@ -128,8 +134,29 @@ async def open_memory(settings: "Settings", *, conversations: bool) -> AsyncIter
 
 
 def background_tasks(own: OwnMemory) -> Mapping[str, Callable[[], Awaitable[None]]]:
-    """Return what keeps the index up to date. A service that runs already makes the vectors, which may cost money."""
+    """Return what keeps the index up to date; one process makes vectors, which may cost money."""
     tasks = dict(own.memory.background_tasks())
-    if service_pid(own.settings.private_folder / "locks") is not None:
-        tasks.pop("vectors")
+    if not own.settings.index.url.get_secret_value():  # there, the processes share the texts among themselves
+        locks = own.settings.private_folder / "locks"
+        tasks["vectors"] = partial(make_vectors_alone, tasks["vectors"], locks)
     return tasks
+
+
+async def make_vectors_alone(make_vectors: Callable[[], Awaitable[None]], locks: Path) -> None:
+    """Make vectors, which may cost money, while neither the service nor another program's server does.
+
+    Returns when `make_vectors` does. `locks`: the folder with the locks of the workspace's processes.
+    """
+    while True:
+        with hold_if_free(locks / VECTORS_LOCK) as is_ours:
+            if is_ours and service_pid(locks) is None:
+                making = asyncio.ensure_future(make_vectors())
+                try:
+                    while not making.done() and service_pid(locks) is None:
+                        await asyncio.wait([making], timeout=TURN_SECONDS)
+                    if making.done():
+                        return making.result()
+                finally:
+                    making.cancel()
+                    await asyncio.wait([making])
+        await asyncio.sleep(TURN_SECONDS)

@@ -23,8 +23,9 @@ def _format_facts(status: MemoryStatus, now: datetime) -> Iterator[tuple[str, st
     yield "chunks", _format_count(status.total_chunks)
     yield "index", status.index
     for folder in status.folders:
-        state = folder.away or f"{folder.path}, {phrases.FOLDER_ACCESS[folder.write]}"
-        yield "folder", f"{folder.name}/: {state}, {counted(folder.notes, 'note')}"
+        notes, access = counted(folder.notes, "note"), phrases.FOLDER_ACCESS[folder.write]
+        state = f"{folder.away} ({notes})" if folder.away else f"{folder.path}, {access}, {notes}"
+        yield "folder", f"{folder.name}/: {state}"
     if hidden := [
         f"{counted(each.hidden, 'line')} in {each.name}/" for each in status.folders if each.hidden
     ]:

@@ -131,7 +131,7 @@ async def _status(call: CommandCall, services: Services, what: str) -> str:
     )
     warning = await core_warning(services.memory)
     lines = [text, *describe_indexing(status, services), *filter(None, [warning])]
-    return "\n".join(lines) + _format_problems(status.problems)
+    return "\n".join(lines) + _format_problems(status.problems_of_notes)
 
 
 async def _examine(call: CommandCall, services: Services, what: str) -> str:
@@ -236,8 +236,11 @@ def describe_search(status: "MemoryStatus", *, why: bool) -> str:
 
 
 def describe_folder(folder: "FolderStatus") -> str:
-    """Describe a folder of notes that lies elsewhere in one line."""
-    state = f"{folder.away or phrases.FOLDER_ACCESS[folder.write]}, {counted(folder.notes, 'note')}"
+    """Describe another folder of notes in one line."""
+    notes = counted(folder.notes, "note")
+    if folder.away:
+        return phrases.FOLDER_AWAY.format(name=folder.name, problem=f"{folder.away} ({notes})")
+    state = f"{phrases.FOLDER_ACCESS[folder.write]}, {notes}"
     if folder.hidden:
         state += f", {phrases.FOLDER_HIDDEN.format(lines=counted(folder.hidden, 'line'))}"
     return phrases.FOLDER.format(

@@ -123,15 +123,16 @@ class ServerSettings(Section):
 
 
 class McpTokenSettings(Section):
-    """A program that may use the notes over MCP, under any name; docs/mcp.md says what that opens."""
+    """A program that may use your notes over MCP, under a name of your choice; see docs/mcp.md."""
 
     token: SecretStr = Field(examples=["put-your-own-secret-here"])
-    """Secret that the program sends as "Authorization: Bearer ...", such as `openssl rand -hex 24` prints;
+    """Secret that the program sends as "Authorization: Bearer ...", for example from `openssl rand -hex 24`;
     it opens /mcp and nothing else."""
     rights: McpRights = "read"
-    """"read" is to search and read notes; "append" also adds to them; "write" also edits them, and undoes changes."""
+    """What the program may do: "read" searches and reads notes, "append" also adds to them, "write" also edits them and
+    undoes changes."""
     conversations: bool = False
-    """Whether it may also search and read what was said in all chats."""
+    """Whether it may also search and read all chats."""
 
     @field_validator("token")
     @classmethod
@@ -139,14 +140,14 @@ class McpTokenSettings(Section):
         token = value.get_secret_value()
         if len(token) < MIN_MCP_TOKEN_CHARS or not (token.isascii() and token.isprintable()) or " " in token:
             raise ValueError(
-                f"at least {MIN_MCP_TOKEN_CHARS} letters, digits and signs without spaces; "
-                "`openssl rand -hex 24` prints some"
+                f"at least {MIN_MCP_TOKEN_CHARS} letters, digits and signs without spaces, for example from "
+                "`openssl rand -hex 24`"
             )
         return value
 
 
 class McpSettings(Section):
-    """Other programs that use the notes over MCP; without a token, /mcp does not exist."""
+    """Other programs that may use your notes over MCP; without a token, /mcp does not exist."""
 
     tokens: dict[str, McpTokenSettings] = Field(
         default_factory=dict, max_length=MAX_MCP_TOKENS, examples=["cursor"]
@@ -160,10 +161,10 @@ class McpSettings(Section):
             if not is_plain or len(name) > MAX_MCP_NAME_CHARS:
                 raise SettingsConflict(
                     "tokens",
-                    f"tables named with letters, digits, - and _ only, at most {MAX_MCP_NAME_CHARS}; {name!r} is not",
+                    f"tables whose names have at most {MAX_MCP_NAME_CHARS} letters, digits, - and _, unlike {name!r}",
                 )
             if other := names.get(each.token.get_secret_value()):
-                raise SettingsConflict(f"tokens.{name}.token", f"another token than that of {other}")
+                raise SettingsConflict(f"tokens.{name}.token", f"a token other than that of {other}")
             names[each.token.get_secret_value()] = name
         return self
 
@@ -595,7 +596,7 @@ class Settings(Section, BaseSettings):
     def _no_mcp_token_signs_in_to_the_page(self) -> Self:
         for name, each in self.mcp.tokens.items():
             if each.token.get_secret_value() == self.server.token.get_secret_value().strip():
-                raise SettingsConflict(f"mcp.tokens.{name}.token", "another token than server.token")
+                raise SettingsConflict(f"mcp.tokens.{name}.token", "a token other than server.token")
         return self
 
     @model_validator(mode="after")
@@ -691,7 +692,7 @@ class Settings(Section, BaseSettings):
 
     @property
     def note_folders(self) -> "NoteFolders":
-        """All folders of notes: our own, and those that lie elsewhere."""
+        """All folders of notes: our own, and those under `[[memory.folders]]`."""
         from memory.note_folders import NoteFolder, NoteFolders
 
         return NoteFolders(NoteFolder(self.memory_folder), tuple(map(NoteFolder.of, self.memory.folders)))

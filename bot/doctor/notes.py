@@ -34,6 +34,7 @@ def check_notes(settings: Settings) -> Iterator[Check]:
         yield TOPIC.ok("found", "none yet")
         return
     listing = list_notes(folders)
+    # Folders that are away are reported with the folders.
     problems = [(each.path, each.reason) for each in listing.problems if not each.away]
     for note in listing.notes:
         if note.size > NOTE_MAX_BYTES:

@@ -1,4 +1,4 @@
-"""Notes as resources: their addresses, their list page by page, their text, and the completion of their paths."""
+"""Notes as MCP resources: their addresses, their paged list, their text, and the completion of their paths."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from mcp_types import (
 
 from bot.tools.memory import truncate_note
 from memory.memory import CORE_NOTE
-from memory.paths import format_path
+from memory.paths import PATH_MAX_CHARS, format_path
 
 if TYPE_CHECKING:
     from memory.listing import NoteStat
@@ -27,25 +27,27 @@ if TYPE_CHECKING:
 
 ADDRESS = "commonplace://notes/"
 TEMPLATE = f"{ADDRESS}{{+path}}"
+MAX_ADDRESS_CHARS = len(ADDRESS) + 3 * PATH_MAX_CHARS
+"""The longest address: each character of the path may be written as %20."""
 PAGE_SIZE = 500
 """Notes in one answer to a list."""
 MAX_COMPLETIONS = 100
-"""As the protocol wants it."""
+"""The protocol's limit."""
 MARKDOWN = "text/markdown"
 NOT_FOUND = -32002
 """The protocol's code for a resource that does not exist."""
 
 NOTE_TEMPLATE = ResourceTemplate(
     name="note",
-    title="A note",
+    title="Note",
     uri_template=TEMPLATE,
-    description="A note of the owner, by its path as in search results, such as MEMORY.md or 2026-11-21.md.",
+    description="One of the owner's notes, by its path in search results, such as MEMORY.md or 2026-11-21.md.",
     mime_type=MARKDOWN,
 )
 
 
 class BadAddress(Exception):
-    """The text is no address of a note, or no cursor of ours; the message says what to do."""
+    """An invalid address of a note, or an invalid cursor; the message says what to do."""
 
     code = INVALID_PARAMS
 
@@ -57,9 +59,10 @@ def note_address(path: str) -> str:
 
 def parse_address(address: str) -> str:
     """Return the path of a note from its address. Raises `BadAddress`."""
-    if not address.startswith(ADDRESS) or not (path := unquote(address.removeprefix(ADDRESS))):
+    path = unquote(address.removeprefix(ADDRESS)) if len(address) <= MAX_ADDRESS_CHARS else ""
+    if not (path and address.startswith(ADDRESS)):
         raise BadAddress(
-            f"{format_path(address[:200])} is not a note's address; they look like {ADDRESS}MEMORY.md"
+            f"{format_path(address[:200])} is not the address of a note, such as {ADDRESS}MEMORY.md"
         )
     return path
 
@@ -80,7 +83,7 @@ async def list_notes(memory: "Memory", *, today: date, cursor: str | None) -> Li
 
 
 def _place_after(paths: Sequence[str], after: str, *, first: Sequence[str]) -> int:
-    """Return where the list goes on after a path, which may be gone meanwhile."""
+    """Return where the list continues after a path, which may no longer exist."""
     if after in paths:
         return paths.index(after) + 1
     return next((at for at, path in enumerate(paths) if path not in first and path > after), len(paths))
@@ -125,6 +128,9 @@ def _format_cursor(path: str) -> str:
 
 def _parse_cursor(cursor: str) -> str:
     try:
-        return urlsafe_b64decode(cursor.encode("ascii")).decode()
+        path = urlsafe_b64decode(cursor.encode("ascii")).decode()
     except ValueError:  # of base64 and of UTF-8 as well
-        raise BadAddress("There is no such cursor; list again without one.") from None
+        path = ""
+    if not path:
+        raise BadAddress("Unknown cursor; list again without one.")
+    return path

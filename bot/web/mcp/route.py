@@ -7,9 +7,16 @@ from aiohttp import web
 
 from bot import phrases
 from bot.mcp.library import LibraryMissing
-from bot.web.auth import given_token, is_cross_site, is_token, names_this_machine, wrong_key
+from bot.web.auth import (
+    FailedLogins,
+    given_token,
+    is_cross_site,
+    is_token,
+    names_this_machine,
+    wrong_program_key,
+)
 from bot.web.context import services_key, token_of
-from bot.web.mcp.programs import CannotServe, ConnectedPrograms, warn_without_library
+from bot.web.mcp.client_servers import CannotServe, ClientServers, warn_without_library
 from bot.web.request_body import defer_expect, read_body
 from bot.web.rpc.route import rpc_error_response
 from bot.web.sign_in import refuse
@@ -30,7 +37,8 @@ def is_mcp(services: "Services") -> Callable[[str], bool]:
 def add_mcp(app: web.Application) -> None:
     """Add `/mcp` to the application; what it needs is imported with the first request."""
     services = app[services_key]
-    programs = ConnectedPrograms(services)
+    app[wrong_program_key] = FailedLogins(proxies=services.settings.server.proxies)
+    servers = ClientServers(services)
 
     async def answer(request: web.Request) -> web.StreamResponse:
         tokens = {name: each.token.get_secret_value() for name, each in services.settings.mcp.tokens.items()}
@@ -42,12 +50,12 @@ def add_mcp(app: web.Application) -> None:
             return refuse(request, 403, phrases.WEB_FOREIGN_SITE)
         if not (given := given_token(request)):
             return _refuse_token(request, 401, phrases.WEB_SIGN_IN_FIRST)
-        if reason := request.app[wrong_key].refusal(request, given, *tokens.values()):
+        if reason := request.app[wrong_program_key].refusal(request, given, *tokens.values()):
             return _refuse_token(request, 429 if reason == phrases.WEB_TOO_MANY else 401, reason)
         name = next(name for name, token in tokens.items() if is_token(given, token))
         try:
             body = await read_body(request) if request.method == "POST" else b""
-            return await programs.answer(name, request, body)
+            return await servers.answer(name, request, body)
         except (CannotServe, LibraryMissing) as fault:
             unavailable = rpc_error_response(503, str(fault))
             unavailable.headers["Retry-After"] = "10"
@@ -57,13 +65,13 @@ def add_mcp(app: web.Application) -> None:
         del app
         if services.settings.mcp.tokens:
             warn_without_library()
-        unsubscribe = services.live_settings.on_change("mcp", take=programs.follow)
+        unsubscribe = services.live_settings.on_change("mcp", take=servers.follow)
         yield
         unsubscribe()
 
     async def close(app: web.Application) -> None:
         del app
-        await programs.close()
+        await servers.close()
 
     for method in (
         "GET",

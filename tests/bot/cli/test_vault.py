@@ -1,14 +1,17 @@
-"""A vault that lies elsewhere, from the command line and a chat to backup and restore."""
+"""A vault outside the workspace, from the command line and a chat to backup and restore."""
 
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
 
+from scripts.print_transcript import find_blocks
 from tests.fakes.commonplace import Commonplace
 
+PAGE = Path(__file__).parents[3] / "docs/vault.md"
 PEOPLE = "# People\n\n- Ada's number is 4711\n- Ben likes tea\n"
 TRIP = "---\ntags: [travel]\n---\n# Oslo\n\nThe boat leaves at nine.\n"
 
@@ -59,6 +62,19 @@ def forget(commonplace: Commonplace, query: str) -> tuple[str, str]:
 def search(commonplace: Commonplace, query: str) -> list[str]:
     found = json.loads(commonplace.output_of("memory", "search", query, "--json"))
     return [f"{hit['path']}:{hit['line_start']}" for hit in found["results"]]
+
+
+def test_the_settings_and_commands_of_the_page_work(commonplace: Commonplace, vault: Path) -> None:
+    page = PAGE.read_text("utf-8")
+    settings = re.search(r"^```toml\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+    assert settings
+    table = settings[1].replace("~/Obsidian/Vault", str(vault))
+    (commonplace.folder / "config.toml").write_text(f'{table}\n[memory.embedding]\nprovider = "none"\n')
+    lines = [shlex.split(command) for block in find_blocks(page) for command in block.commands]
+    assert lines == [["commonplace", "memory", "status"], ["commonplace", "doctor"]]
+    for _, *command in lines:
+        assert str(vault) in commonplace(*command).stdout
+    assert search(commonplace, "boat")[0] == "vault/Trips/Oslo.md:6"
 
 
 def test_it_is_searched_read_and_listed_and_stays_as_it_is(commonplace: Commonplace, vault: Path) -> None:
@@ -118,18 +134,17 @@ def test_a_hidden_line_is_removed_once_the_vault_may_be_written(
     assert search(commonplace, "tea") == ["vault/People.md:3"]
 
 
-def test_a_vault_that_is_away_is_told_and_still_found(commonplace: Commonplace, vault: Path) -> None:
+def test_a_vault_that_is_away_is_reported_and_still_found(commonplace: Commonplace, vault: Path) -> None:
     assert search(commonplace, "boat") == ["vault/Trips/Oslo.md:6"]
     vault.rename(commonplace.folder / "unmounted")
     assert search(commonplace, "boat") == ["vault/Trips/Oslo.md:6"]
     assert "the folder vault is away" in commonplace.error_of("memory", "get", "vault/Trips/Oslo.md")
-    assert "it is away" in commonplace.output_of("memory", "status")
     status = commonplace.output_of("memory", "status")
-    assert (
-        f"vault/: it is away: {vault} does not exist; what was indexed before is still found, 2 notes"
-        in status
-    )
-    assert "Folder `vault/`: it is away" in say(commonplace, "/memory status")
+    kept = "searches still find what was indexed before (2 notes)"
+    assert f"vault/: away: {vault} does not exist; {kept}" in status
+    told = say(commonplace, "/memory status")
+    assert f"Folder `vault/` is away: {vault} does not exist; {kept}" in told
+    assert "- vault: " not in told
     away = f"The folder vault is away: {vault} does not exist"
     assert say(commonplace, "/memory list vault") == f"{away}.\n"
     assert f"{away}, so I couldn't look there." in commonplace.error_of("chat", "-m", "/memory get Oslo")
@@ -146,7 +161,7 @@ def test_a_folder_without_the_notes_it_had_is_away_everywhere(commonplace: Commo
     vault.rename(commonplace.folder / "elsewhere")
     vault.mkdir()
     (vault / "picture.png").write_bytes(b"")
-    away = f"{vault} has no notes any more"
+    away = f"{vault} has no notes left"
     assert away in commonplace.output_of("memory", "status")
     assert away in commonplace("doctor").stdout
 
@@ -164,7 +179,7 @@ def test_a_name_that_is_taken_ends_with_one_line(commonplace: Commonplace, vault
     (commonplace.memory / "vault").mkdir()
     line = commonplace.error_of("memory", "search", "boat", code=2)
     assert 'your notes already have a folder "vault"' in line
-    assert "choose another name, or move it" in line
+    assert "choose another `name`, or move it" in line
 
 
 def test_an_import_writes_nothing_into_it(commonplace: Commonplace, vault: Path) -> None:

@@ -193,3 +193,23 @@ async def test_a_folder_that_is_away_is_said_to_be(tmp_path: Path) -> None:
         assert away in text
         assert "old.md" in text
         assert "in full" not in text, "an old encoding needs no attention: all of it was read"
+
+
+@pytest.mark.parametrize(
+    ("heading", "leads"),
+    [
+        ("Fares", "?line=1001#L1202"),
+        ("^room", "#L3"),
+        ("Nothing", ""),
+        ("//evil.example", ""),
+        ("x" * 5_000, ""),
+    ],
+)
+async def test_a_link_leads_to_the_line_of_its_heading(site: WebClient, heading: str, leads: str) -> None:
+    text = "# Oslo\n\nA room. ^room\n" + "one line\n" * 1198 + "## Fares\n"
+    (site.folder / "memory/trips/oslo.md").write_text(text, "utf-8")
+    async with site.client.get(
+        "/notes/trips/oslo.md", params={"heading": heading}, allow_redirects=False
+    ) as answer:
+        assert answer.status == 302
+        assert answer.headers["Location"] == f"/notes/trips/oslo.md{leads}"
