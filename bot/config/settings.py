@@ -715,13 +715,20 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
     """
     file = config_file(config)
     secrets = find_secrets_file(file)
-    settings = _read(file, secrets)
+    return resolve_settings(_read(file, secrets), ReadFrom(file, secrets, config, workspace))
+
+
+def resolve_settings(settings: Settings, origin: ReadFrom) -> Settings:
+    """Return the settings with absolute paths, and with tokens that variables without our prefix hold.
+
+    Raises `ConfigError`.
+    """
+    file, workspace = origin.file, origin.workspace
     folder = _expand(settings.workspace if workspace is None else workspace, "workspace")
     if not (workspace or file or "workspace" in settings.model_fields_set):
         folder = default_workspace()
     if not folder.is_absolute():
-        beside_file = workspace is None and file and file.is_file()
-        folder = (file.parent if file and beside_file else _working_folder()) / folder
+        folder = _base_folder(file if workspace is None else None) / folder
     providers = {
         name: table.model_copy(update={"model_path": _resolve_from_file(file, table.model_path)})
         for name, table in settings.providers.items()
@@ -750,7 +757,7 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
     )
     if loaded.memory.folders:
         _check_folders(loaded)
-    loaded._read_from = ReadFrom(file, secrets, config, workspace)
+    loaded._read_from = origin
     return loaded
 
 
@@ -815,7 +822,14 @@ def _resolve_from_file(file: Path | None, path: str, what: str = "model_path") -
     if not path.strip():
         return ""
     expanded = _expand(Path(path.strip()), what)
-    return str((file.parent if file and file.is_file() else _working_folder()) / expanded)
+    return str(_base_folder(file) / expanded)
+
+
+def _base_folder(file: Path | None) -> Path:
+    """Return the folder where relative paths start: the file's, unless it is a pipe."""
+    if file is None or (file.exists() and not file.is_file()):
+        return _working_folder()
+    return file.parent
 
 
 def _expand(path: Path, what: str) -> Path:
