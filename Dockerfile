@@ -2,6 +2,7 @@
 #
 #   PYTHON_IMAGE  the base of both stages; with @sha256:… behind the tag, two builds have the same one
 #   LOCAL         "true" for models that run on this machine: compiles llama.cpp, two to four minutes
+#   MCP           "true" for other programs that use the memory: its library, 30 MB
 #   POSTGRES      "true" for an index on PostgreSQL: its library, 15 MB
 #   CMAKE_ARGS    for llama.cpp; -DGGML_NATIVE=OFF where the image is to run on other processors than this one
 ARG PYTHON_IMAGE=python:3.13-slim-trixie
@@ -37,6 +38,15 @@ RUN if [ "$LOCAL" = true ]; then \
         && rm -rf local-build /var/lib/apt/lists/*; \
     elif [ "$LOCAL" != false ]; then \
         echo "LOCAL is $LOCAL; it must be true or false" >&2; exit 1; \
+    fi
+
+ARG MCP=false
+COPY requirements/mcp.txt requirements/
+RUN if [ "$MCP" = true ]; then \
+        python -m pip --python /opt/commonplace install --quiet --no-cache-dir --no-compile --no-deps \
+            --require-hashes -r requirements/mcp.txt; \
+    elif [ "$MCP" != false ]; then \
+        echo "MCP is $MCP; it must be true or false" >&2; exit 1; \
     fi
 
 ARG POSTGRES=false

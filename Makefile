@@ -1,7 +1,7 @@
 # Commonplace. Needs make and Python >= 3.11; everything else goes into .venv, from the locks in requirements/.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run init test check again bench local postgres postgres-server format docs pictures lock clean
+.PHONY: help install run init test check again bench local mcp postgres postgres-server format docs pictures lock clean
 
 PYTHON ?=
 ARGS ?=
@@ -11,7 +11,7 @@ WORKERS ?= -n 4
 CHECK_WORKERS ?= -n 6 --maxschedchunk 2
 PY := .venv/bin/python
 # Extras that were installed once, by `make local` for example, are kept up to date by every later set-up.
-EXTRAS := $(wildcard .venv/local .venv/postgres .venv/postgres-server)
+EXTRAS := $(wildcard .venv/local .venv/mcp .venv/postgres .venv/postgres-server)
 # PIP_USER: a person's pip may be set to install into the home folder, which no environment allows.
 PIP := PIP_USER=0 PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip install --quiet --no-deps
 
@@ -54,6 +54,8 @@ bench: .venv/project $(EXTRAS)  ## all benchmarks; EVAL_FOLDER=DIR, MODEL_FILE=G
 	@$(PY) benchmarks/all.py $(ARGS)
 
 local: .venv/project .venv/local  ## the library for a local embedding model: compiles for two to four minutes
+
+mcp: .venv/project .venv/mcp  ## the library for other programs that use the memory
 
 postgres: .venv/project .venv/postgres  ## the library for an index on PostgreSQL
 
@@ -101,6 +103,10 @@ endif
 .venv/dev: .venv/project
 	@echo "set-up: installing the tools for tests and checks" >&2
 	@$(PIP) --require-hashes -r requirements/dev.txt </dev/null
+	@touch $@
+
+.venv/mcp: .venv/runtime requirements/mcp.txt
+	@$(PIP) --require-hashes -r requirements/mcp.txt </dev/null
 	@touch $@
 
 .venv/postgres: .venv/runtime requirements/postgres.txt

@@ -1,7 +1,7 @@
 """Run all benchmarks: `make bench`, or `make bench ARGS="watch two_writers"` for some.
 
-EVAL_FOLDER, with questions and notes (see README.md), and MODEL_FILE, an embedding model in GGUF, name data
-that is not part of the project. A benchmark whose data is not given is skipped with a message.
+EVAL_FOLDER, with questions and notes (see README.md), VAULT, notes with links, and MODEL_FILE, an embedding model in
+GGUF, name data that is not part of the project. A benchmark whose data is not given is skipped with a message.
 """
 
 import argparse
@@ -30,6 +30,7 @@ class Benchmark:
 BENCHMARKS = (
     Benchmark("retrieval", "half a minute", ("{EVAL_FOLDER}",)),
     Benchmark("retrieval", "5 minutes", ("{EVAL_FOLDER}", "--model={MODEL_FILE}")),
+    Benchmark("note_names", "2 minutes", ("{VAULT}",)),
     Benchmark("cold_search", "1 minute", ("{EVAL_FOLDER}/*/corpus",)),
     Benchmark("vector_search", "3 minutes"),
     Benchmark("full_text", "5 minutes"),
@@ -57,6 +58,7 @@ BENCHMARKS = (
     Benchmark("telegram_channel", "3 minutes"),
     Benchmark("discord_channel", "4 minutes"),
     Benchmark("status_page", "1 minute"),
+    Benchmark("mcp_server", "1 minute"),
     Benchmark("conversations", "5 minutes"),
     Benchmark("conversations", "2 minutes", ("--signal=TERM", "--kills=60", "--messages=400")),
     Benchmark("conversations", "3 minutes", ("--full-disk", "--kills=20", "--messages=300")),

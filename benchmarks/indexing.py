@@ -136,11 +136,10 @@ def print_inner_costs(workspace: Path) -> None:
 
 def index_fingerprint() -> str:
     """Return the fingerprint of a memory with default settings; with another one the index would be rebuilt."""
-    from memory import chunker, tokenizer
+    from memory.index.fingerprint import compute_fingerprint
     from memory.settings import ChunkSettings
 
-    chunk = ChunkSettings()
-    return f"{tokenizer.VERSION}/{chunker.VERSION}/{chunk.target_tokens}/{chunk.overlap_tokens}"
+    return compute_fingerprint(ChunkSettings())
 
 
 def measure_cpu(work: Callable[[], object]) -> float:

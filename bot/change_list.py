@@ -28,6 +28,8 @@ class ChangeReader:
     sees_all: bool
     here: str = ""
     """The chat (`channel:name`) in which they are shown; "" for none."""
+    client: str = ""
+    """The program that reads them over MCP, and sees its own; "" for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +51,14 @@ def read_change_list(
     path: str = "",
 ) -> ChangeList:
     """Return the changes that a reader may see, at most `limit`; the other arguments as in `read_changes`."""
-    people = None
-    if not reader.sees_all:
+    people, client = None, ""
+    if not reader.sees_all and reader.client:
+        client = reader.client
+    elif not reader.sees_all:
         people = sorted(map(str, reader.access.find_ids(db, reader.person))) if reader.person else []
-    found = read_changes(db, limit=limit + 1, before=before, since=since, path=path, people=people)
+    found = read_changes(
+        db, limit=limit + 1, before=before, since=since, path=path, people=people, client=client
+    )
     names = name_changes(db, reader, *found)
     return ChangeList(
         tuple(load_shown_change(db, each) for each in found[:limit]), names, has_more=len(found) > limit
@@ -89,6 +95,7 @@ def encode_change(shown: ShownChange, names: ChangeNames) -> dict[str, Any]:
         "person": change.origin.person,
         "chat": change.origin.chat,
         "made_by": change.origin.made_by,
+        "client": change.origin.client,
         "model": change.origin.model,
         "says": list(change.origin.says),
         "undoes": change.undoes,

@@ -53,6 +53,8 @@ class ChangeNames:
         origin = change.origin
         if origin.person:
             return self.person(origin.person)
+        if origin.client:
+            return phrases.CHANGED_BY_CLIENT.format(client=one_line(origin.client, limit=MAX_NAME_CHARS))
         if origin.made_by in phrases.CHANGED_BY:
             return phrases.CHANGED_BY[origin.made_by]
         return phrases.CHANGED_BY_SEVERAL.format(chat=self.chat(origin.chat))

@@ -50,7 +50,21 @@ _REPORTING_WORDS = (
 """Words that models add when they write down what somebody said."""
 _SAYS = "says"
 """In every tool result with foreign text, as a field or in a mark."""
-_NO_CONTENT = frozenset({"path", "note", "ref", "chat", "who", "date", "source", "told", "superseded_by"})
+_NO_CONTENT = frozenset(
+    {
+        "path",
+        "note",
+        "ref",
+        "chat",
+        "who",
+        "date",
+        "source",
+        "told",
+        "superseded_by",
+        "linked_from",
+        "links_to",
+    }
+)
 """Fields of a tool's result that only describe the text."""
 _OF_NOTES = frozenset({"memory_search", "memory_get", "conversation_get"})
 """Tools whose results are the person's own words unless marked; other tools with foreign text return `says`."""

@@ -20,7 +20,7 @@ def encode_status(status: MemoryStatus) -> dict[str, Any]:
 
 
 def encode_search(results: SearchResults, *, explain: bool = False) -> dict[str, Any]:
-    """Return the query, the passages, and a notice if there is one; `explain` adds the words that matched."""
+    """Return the query, the passages, and linked notes and a notice if there are any; `explain` adds matched words."""
     document: dict[str, Any] = {
         "query": results.query,
         "results": [encode_hit(hit) for hit in results.hits],
@@ -28,6 +28,8 @@ def encode_search(results: SearchResults, *, explain: bool = False) -> dict[str,
     if explain:
         for told, hit in zip(document["results"], results.hits, strict=True):
             told["matched"] = asdict(explain_hit(results, hit))
+    if results.neighbours:
+        document["neighbours"] = [asdict(neighbour) for neighbour in results.neighbours]
     return {**document, "notice": results.notice} if results.notice else document
 
 

@@ -154,6 +154,9 @@ SAYS_WHO = "From {names}"
 FACT_CHANGED = "Told on {date}; changed since, see {place}"
 NOTHING_FOUND = "I found nothing about that in my notes."
 NOTHING_FOUND_ANYWHERE = "I found nothing about that in my notes or in our chats."
+NEIGHBOURS = "See also: {notes}"
+NEIGHBOUR_OF = "{path} (linked in {place})"
+NEIGHBOUR_TO = "{place} (links to {hit})"
 FROM_OUR_CHAT = "From our chat on {date}:"
 FROM_CHAT = "From {chat} on {date}:"
 CHAT_OF_CHANNEL = "{name} ({channel})"
@@ -286,6 +289,7 @@ WATCH = {
 }
 WATCH_DEAD = "Watching the folder: stopped"
 FOLDER = "Folder `{name}/`: {state}"
+FOLDER_ABSENT = "Folder `{name}/` is {problem}"
 FOLDER_ACCESS = {False: "read-only", True: "may be changed"}
 TASK_STOPPED = (
     "The background task “{task}” failed ({error}) and will restart at {again}. The log has the details."
@@ -421,6 +425,7 @@ CHANGE_MADE_BY = {
     "import": "",
     "cli": "",
     "http": "",
+    "mcp": "",
     "forget": ", with `/forget`",
 }
 CHANGE_SAYS = "The words are from {says}."
@@ -444,7 +449,9 @@ CHANGED_BY = {
     "import": "an import",
     "cli": "the command line",
     "http": "HTTP",
+    "mcp": "a program over MCP",
 }
+CHANGED_BY_CLIENT = "{client} over MCP"
 CHANGED_AT_TERMINAL = "the terminal user"
 CHANGED_BY_SEVERAL = "several people in {chat}"
 CHANGE_ADDED = "added “{new}”"
@@ -514,6 +521,7 @@ WHY_MADE_BY = {
     "document": "it is from a document that {who} filed in {chat}, {time}.",
     "cli": "it was written on the command line, {time}.",
     "http": "it was written over HTTP, {time}.",
+    "mcp": "it was written by {who}, {time}.",
     "forget": "it is what `/forget` left there, {time}.",
 }
 WHY_IMPORT = "It came with import {run}, {time}, from the file `{file}`."
@@ -879,8 +887,8 @@ FORGOTTEN = (
     "Forgotten. Passages removed from the notes: {lines}, messages: {messages}, elsewhere: {elsewhere}."
 )
 FORGET_HIDDEN = (
-    "Still in your own files, in folders that I may only read: {places}. I no longer find or show these lines; to "
-    "remove them for good, delete them there."
+    "Still in folders that I may only read: {places}. I no longer find or show these lines; to remove them for good, "
+    "delete them there."
 )
 FORGET_MISSED = "Changed in the meantime and still there: {places}. `/forget QUERY` shows the new text."
 FORGET_WHICH_CODE = "Which code? `/forget QUERY` shows one below its list. Usage: `/forget yes CODE`"

@@ -75,10 +75,10 @@ class UndoService:
         return await self._describe(await self._note_writer.undo(number, key=key, origin=origin))
 
     async def undo_last(
-        self, people: Sequence[str] | None, *, key: str, origin: ChangeOrigin
+        self, people: Sequence[str] | None, *, key: str, origin: ChangeOrigin, client: str = ""
     ) -> Undone | None:
         """Undo what `find_last` returns; None if that is nothing. A retry with the same key returns the same."""
-        return await self._undo_found(await self.find_last(people), key, origin)
+        return await self._undo_found(await self.find_last(people, client=client), key, origin)
 
     async def redo_last(
         self, people: Sequence[str] | None, *, key: str, origin: ChangeOrigin
@@ -99,16 +99,16 @@ class UndoService:
         await self.settle_open()
         return (await self._state.read(lambda db: find_undoable(db, number)))[-1]
 
-    async def find_last(self, people: Sequence[str] | None) -> Change | None:
+    async def find_last(self, people: Sequence[str] | None, *, client: str = "") -> Change | None:
         """Return the change by these people (`channel:id`; None for everybody) that they made or redid last.
 
-        It stands, and is no undo.
+        It stands, and is no undo. `client`: only changes that this program made over MCP.
 
         Skips changes whose text `/forget` has removed, but not the removals of `/forget` itself: somebody who wants to
         undo one is told that it does not come back.
         """
         await self.settle_open()
-        return await self._state.read(lambda db: changes.find_last(db, people))
+        return await self._state.read(lambda db: changes.find_last(db, people, client=client))
 
     async def find_last_undone(self, people: Sequence[str] | None) -> Change | None:
         """Return the undo by these people that a redo undoes: the latest whose change is not redone.

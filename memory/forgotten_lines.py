@@ -74,11 +74,12 @@ def find_lines(notes: Notes, words: WordsToForget, limit: int) -> FoundLines:
 
 
 def remove_lines(
-    notes: Notes, lines: Sequence[NoteLines], remove: RemoveBlocks
+    notes: Notes, lines: Sequence[NoteLines], words: WordsToForget, remove: RemoveBlocks
 ) -> tuple[tuple[NoteLines, ...], tuple[NoteLines, ...]]:
     """Delete lines from their notes, or hide them in folders that may only be read.
 
-    Returns the hidden ones, and those that had changed or moved meanwhile.
+    There, lines with `words` are hidden in any note, since somebody may move or copy the file. Returns the hidden ones,
+    and those that had changed or moved meanwhile.
     """
     hidden, missed = list[NoteLines](), list[NoteLines]()
     for path in dict.fromkeys(each.path for each in lines):
@@ -87,7 +88,7 @@ def remove_lines(
         gone: frozenset[str] = frozenset()
         with contextlib.suppress(NoteMissing):
             if notes.is_read_only(path):
-                gone = notes.hide(path, blocks)
+                gone = notes.hide(path, blocks, everywhere=words.is_in)
                 hidden += [each for each in here if each.text in gone]
             else:
                 with notes.held(path, existing=True) as note:

@@ -1,4 +1,4 @@
-"""Lines that were forgotten in folders which may only be read: their files keep them, and nothing else shows them."""
+"""Forgotten lines in read-only folders: they stay in their files, but are neither found nor shown."""
 
 import hashlib
 import json
@@ -17,13 +17,16 @@ from memory.note_file import translate_errors
 FILE = "hidden-lines.json"
 MAX_BYTES = 64 * 1024 * 1024
 _SALT_BYTES = 8
+_EVERYWHERE = ""
+"""Stands for the path of every note: a note that is moved, or has a second name, shows nothing forgotten."""
 
 _Lines = Mapping[str, frozenset["LineDigest"]]
+_NONE = frozenset["LineDigest"]()
 
 
 @dataclass(frozen=True, slots=True)
 class LineDigest:
-    """A line of a note that cannot be read from it; two digests of equal lines with different salts differ."""
+    """A salted hash of a line, from which the line cannot be read."""
 
     salt: str
     """Hexadecimal, as `digest`."""
@@ -39,8 +42,8 @@ class LineDigest:
 class HiddenLines:
     """The hidden lines of all notes. Methods may be called from any thread, and other processes may add lines.
 
-    The file does not repeat the lines: it holds their digests. Methods raise `NoteUnreadable` if it is damaged, so that
-    nothing forgotten comes back unseen.
+    The file holds digests of the lines, not their text. If it is damaged, methods raise `NoteUnreadable`, so that
+    nothing forgotten comes back unnoticed.
     """
 
     def __init__(self, private: Path) -> None:
@@ -56,11 +59,13 @@ class HiddenLines:
         return {
             path: 1 + zlib.crc32("".join(sorted(each.digest for each in lines)).encode())
             for path, lines in self._read().items()
+            if path != _EVERYWHERE
         }
 
     def blank(self, path: str, text: str) -> str:
         """Return a note's text (LF line ends) with its hidden lines empty."""
-        hidden = self._read().get(path)
+        lines = self._read()
+        hidden = lines.get(path, _NONE) | lines.get(_EVERYWHERE, _NONE)
         if not hidden:
             return text
         salts = {each.salt for each in hidden}
@@ -70,14 +75,27 @@ class HiddenLines:
 
         return "\n".join("" if is_hidden(line) else line for line in text.split("\n"))
 
-    def hide(self, path: str, lines: Iterable[str]) -> None:
-        """Hide these lines wherever they stand in the note. Raises `NoteUnwritable`."""
-        salt = os.urandom(_SALT_BYTES).hex()
-        new = frozenset(LineDigest.of(line, salt=salt) for line in lines if line.strip())
-        self._change(lambda before: _combine(before, {path: new}))
+    def hide(self, path: str, lines: Iterable[str], *, everywhere: Iterable[str] = ()) -> None:
+        """Hide these lines wherever they stand in the note, and those of `everywhere` in any note.
 
-    def adopt(self, file: Path) -> None:
-        """Hide the lines of another such file too, such as a backup's. Raises `NoteUnwritable`."""
+        Raises `NoteUnreadable`, `NoteUnwritable`.
+        """
+        wanted = {path: [*lines], _EVERYWHERE: [*everywhere]}
+
+        def add(before: _Lines) -> _Lines:
+            # One salt for all, since each salt costs a digest of every line that is read.
+            salts = (each.salt for hidden in before.values() for each in hidden)
+            salt = min(salts, default="") or os.urandom(_SALT_BYTES).hex()
+            new = {
+                at: frozenset(LineDigest.of(line, salt=salt) for line in texts if line.strip())
+                for at, texts in wanted.items()
+            }
+            return _combine(before, {at: hidden for at, hidden in new.items() if hidden})
+
+        self._change(add)
+
+    def merge(self, file: Path) -> None:
+        """Also hide the lines of another such file, such as a backup's. Raises `NoteUnwritable`."""
         new = read_hidden_lines(file)
         self._change(lambda before: _combine(before, new))
 
@@ -110,8 +128,7 @@ class HiddenLines:
 
 
 def _combine(one: _Lines, other: _Lines) -> _Lines:
-    none = frozenset[LineDigest]()
-    return {path: one.get(path, none) | other.get(path, none) for path in {*one, *other}}
+    return {path: one.get(path, _NONE) | other.get(path, _NONE) for path in {*one, *other}}
 
 
 def read_hidden_lines(file: Path) -> _Lines:
@@ -128,7 +145,7 @@ def read_hidden_lines(file: Path) -> _Lines:
         raise NoteUnreadable(f"{file} could not be read: {disk.reason(error)}.") from error
     except (ValueError, TypeError, AttributeError):
         raise NoteUnreadable(
-            f"{file} is damaged. It holds what was forgotten in folders that I may only read: restore it from a "
-            "backup. If you delete it, those lines are found again."
+            f"{file} is damaged. It records what you asked me to forget in read-only folders: restore it from a "
+            "backup. If you delete it, those lines will be found again."
         ) from None
     return lines

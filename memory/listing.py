@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from memory.disk import reason
+from memory.normalization import normalize
 from memory.note_folders import NoteFolder, NoteFolders
 from memory.paths import find_name_fault, format_path, is_note_name
 
@@ -46,7 +47,7 @@ class NoteStat(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something among the notes that cannot be read as a note, and why."""
+    """A file or folder that cannot be read as a note or as notes, and why."""
 
     path: str
     """Of a file or folder. Whatever the index holds of it or below it stays there."""
@@ -63,6 +64,8 @@ class Listing:
     problems: list[Problem]
     unchanged: list[str] = field(default_factory=list)
     """Paths of notes that are still as in `known`; they are not in `notes`."""
+    excluded: list[str] = field(default_factory=list)
+    """Paths in `known` that the settings exclude, in folders that are away: they leave the index all the same."""
 
 
 def list_notes(folders: NoteFolders, *, known: Mapping[str, tuple[int, int, int]] | None = None) -> Listing:
@@ -72,8 +75,8 @@ def list_notes(folders: NoteFolders, *, known: Mapping[str, tuple[int, int, int]
     returned, which halves the work.
 
     Hidden files and folders are skipped. Symbolic links are not followed: a target inside the folder is found
-    under its own name, and one outside is a problem. Unreadable files are problems too, and never raise. Another
-    folder that is away is one problem: it does not exist, or holds no note although `known` has some of it.
+    under its own name, and one outside is a problem. Unreadable files are problems too, and never raise. An
+    unavailable other folder is one problem: it does not exist, or holds no note although `known` has some of it.
     """
     names = frozenset(folder.name for folder in folders.others)
     listings = [_FolderWalk(folder, known or {}, taken=names).listing() for folder in folders]
@@ -83,6 +86,7 @@ def list_notes(folders: NoteFolders, *, known: Mapping[str, tuple[int, int, int]
         [note for listing in listings for note in listing.notes],
         [problem for listing in listings for problem in listing.problems],
         [path for listing in listings for path in listing.unchanged],
+        [path for listing in listings for path in listing.excluded],
     )
 
 
@@ -130,14 +134,14 @@ class _FolderWalk:
                 self.add_problem(
                     folder or ".", "it is not a folder" if not_folder else reason(error), hides_notes=True
                 )
-        if self.folder.name and (away := self.find_away(before)):
-            return Listing([], [away])
+        if self.folder.name and (unavailable := self.find_unavailable(before)):
+            return Listing([], [unavailable], excluded=self.find_excluded())
         if self.folder.exclude:
             self.drop_excluded()
         return Listing(self.notes, self.problems, self.unchanged)
 
-    def find_away(self, before: tuple[int, int] | None) -> Problem | None:
-        """Return the problem that this folder is away, or went away during the walk; None if it is there.
+    def find_unavailable(self, before: tuple[int, int] | None) -> Problem | None:
+        """Return the problem that this folder is unavailable, or was replaced during the walk; None if it is there.
 
         `before` identifies the folder before the walk.
         """
@@ -145,11 +149,19 @@ class _FolderWalk:
         if not is_other and (self.notes or self.unchanged):
             return None
         has_known = any(path.startswith(self.prefix) for path in self.known)
-        if not is_other and not has_known:
+        why = self.folder.explain_absence()
+        if not (why or is_other or has_known):
             return None  # a new folder without notes
-        why = self.folder.explain_absence() or f"{self.folder.path} has no notes any more"
-        kept = "; what was indexed before is still found" if has_known else ""
-        return Problem(self.folder.name, f"it is away: {why}{kept}", hides_notes=not has_known)
+        why = why or f"{self.folder.path} has no notes left"
+        kept = "; searches still find what was indexed before" if has_known else ""
+        return Problem(self.folder.name, f"unavailable: {why}{kept}", hides_notes=not has_known)
+
+    def find_excluded(self) -> list[str]:
+        if not self.folder.exclude:
+            return []
+        cut = len(self.prefix)
+        known = (path for path in self.known if path.startswith(self.prefix))
+        return [path for path in known if self.folder.excludes(path[cut:])]
 
     def drop_excluded(self) -> None:
         cut, excludes = len(self.prefix), self.folder.excludes
@@ -196,8 +208,8 @@ class _FolderWalk:
     def check_entry(self, below: str, entry: os.DirEntry[str]) -> None:
         """Check an entry that is not obviously a note; `below` is its path from the root."""
         is_note = is_note_name(entry.name)
-        if below in self.taken:
-            why = "another folder has its name in [[memory.folders]]; rename one of them"
+        if self.taken and normalize("NFC", below) in self.taken:
+            why = "[[memory.folders]] uses this name for another folder; rename one of them"
             self.problems.append(Problem(f"{self.folder.path.name}/{below}", why, hides_notes=True))
         elif entry.is_symlink():
             self.check_link(below, is_note=is_note)
@@ -236,6 +248,8 @@ class _FolderWalk:
     def add(self, path: str, found: os.stat_result) -> None:
         note = NoteStat.of(path, found)
         if found.st_nlink > 1:
+            if self.folder.excludes(path[len(self.prefix) :]):
+                return
             # A file with several names is one note, under the first name.
             place = self.twins.setdefault((found.st_dev, found.st_ino), len(self.notes))
             if place < len(self.notes):

@@ -73,9 +73,17 @@ class LockedNote:
     Methods raise `MemoryFault`; then the note is unchanged, unless they say otherwise.
     """
 
-    def __init__(self, place: NotePath, *, private: Path, lock: SharedLock | None = None) -> None:
-        """Use `Notes.held` to get one."""
+    def __init__(
+        self,
+        place: NotePath,
+        *,
+        private: Path,
+        lock: SharedLock | None = None,
+        blank: Callable[[str], str] = lambda text: text,
+    ) -> None:
+        """Use `Notes.held` to get one. `blank` empties the hidden lines of the note's text."""
         self._place = place
+        self._blank = blank
         self._lock = lock
         self._private = private
         self._trash = private / "trash"
@@ -144,9 +152,10 @@ class LockedNote:
     def correction(self, line: int, text: str, *, last: int | None = None) -> LineCorrection:
         """Return the correction that puts a text in the place of one line, or empties all up to `last`.
 
-        Raises `EditRefused`, `NothingToWrite`, `NoteMissing`.
+        A hidden line counts as empty. Raises `EditRefused`, `NothingToWrite`, `NoteMissing`.
         """
-        return make_correction(decode(self._read_existing()), line, text, path=self.path, last=last)
+        shown = self._blank(decode(self._read_existing()).text)
+        return make_correction(shown, line, text, path=self.path, last=last)
 
     def plan_correct(self, correction: LineCorrection) -> tuple[BeforeEdit, LineDiff]:
         """Return the same as `plan_edit` for `correct`. Raises what `correct` would."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 from uuid import uuid4
 
+from memory.backlinks import NoteLinks, read_note_links
 from memory.dates import CORE_NOTE as CORE_NOTE
 from memory.embedding_backfill import EmbeddingBackfill
 from memory.embeddings.factory import Embedding
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from memory.health.report import HealthReport
     from memory.postgres.note_locks import NoteLocks as SharedNoteLocks
     from memory.postgres.server import Server
+    from memory.ranking.candidates import SearchCandidates
     from memory.watcher import Watcher, WatchState
 
 log = logging.getLogger(__name__)
@@ -148,8 +150,10 @@ class Memory:
             settings=settings.search,
             now=now,
             scan=partial(scan_notes, self._notes, max_tokens=settings.chunk.target_tokens),
+            show=self._show_candidates,
         )
         self._watchers: dict[str, Watcher] = {}
+        self._followers: list[Callable[[], None]] = []
 
     @property
     def index_file(self) -> Path | None:
@@ -211,6 +215,14 @@ class Memory:
     async def _run_backfill(self) -> None:
         await self._vectors.run_forever(self._index.run)
 
+    def on_notes_changed(self, tell: Callable[[], None]) -> Callable[[], None]:
+        """Call `tell` when a watcher finds that notes may have changed; return a function that ends that.
+
+        `tell` must not wait, and must not raise.
+        """
+        self._followers.append(tell)
+        return lambda: self._followers.remove(tell)
+
     async def _watch(self, folder: NoteFolder) -> None:
         from memory.watcher import Watcher
 
@@ -225,6 +237,8 @@ class Memory:
                     await self.sync()
                 except (IndexCorrupted, IndexUnavailable) as error:
                     log.warning("a change was not indexed: %s", error)
+                for tell in self._followers:
+                    tell()
 
     async def fill_vectors(self) -> None:
         """Sync, then embed every text that has no vector. Raises `EmbeddingError` if the providers fail."""
@@ -309,7 +323,7 @@ class Memory:
         Lines in folders that may only be read are hidden instead: no search finds them, and `get` leaves them out.
         Documents with a match in their name are renamed. `remove` and `rename` run in a thread, with the note's lock.
         """
-        hidden, missed = await asyncio.to_thread(remove_lines, self._notes, lines, remove)
+        hidden, missed = await asyncio.to_thread(remove_lines, self._notes, lines, words, remove)
         in_names = await asyncio.to_thread(remove_names, self._notes, words, rename)
         in_trash = await asyncio.to_thread(self._notes.trash.delete_matching, words)
         self._vectors.clear_queries()
@@ -332,6 +346,10 @@ class Memory:
         Raises `NoteMissing` if no note or several notes fit, naming the closest ones; `PathRefused`.
         """
         return await asyncio.to_thread(self._notes.resolve_path, asked)
+
+    def is_elsewhere(self, path: str) -> bool:
+        """Return whether a note at this path is, or would be, in another folder than the memory's own."""
+        return bool(self._notes.folders.locate(path.split("/"))[0].name)
 
     async def listing(self) -> Listing:
         """Walk the folder; return every note, and every file that cannot be read as one."""
@@ -422,7 +440,28 @@ class Memory:
 
         For `within` and `vector_seconds` see `NoteSearch.search`.
         """
-        return await self._search.search(query, limit=limit, within=within, vector_seconds=vector_seconds)
+        return await self._search.search(
+            query, limit=limit, within=within, vector_seconds=vector_seconds, neighbours=True
+        )
+
+    async def links_of(self, path: str, *, within: Collection[str] | None = None) -> NoteLinks:
+        """Sync the index, then return what a note links to and which notes link to it, with their lines.
+
+        For `within` see `NoteSearch.search`. Raises `IndexUnavailable`, `IndexCorrupted`.
+        """
+        found = await self._index.ask(lambda index: read_note_links(index, path, within=within))
+        if not self._notes.hides_on_server:
+            return found
+        shown = tuple(replace(each, text=self._notes.blank(each.path, each.text)) for each in found.backlinks)
+        return replace(found, backlinks=shown)
+
+    def _show_candidates(self, candidates: "SearchCandidates") -> "SearchCandidates":
+        """Return candidates without lines that are hidden here but that another instance has indexed."""
+        if not self._notes.hides_on_server:
+            return candidates
+        from memory.hidden_passages import blank_passages
+
+        return blank_passages(candidates, self._notes.blank)
 
     async def sync(self, *, rebuild: bool = False, whole: bool = False) -> SyncReport:
         """Bring the index up to date; with `rebuild`, create it from scratch while searches go on.

@@ -81,14 +81,14 @@ def replace_passage(note: DecodedNote, *, old: str, new: str, path: str) -> Edit
 
 
 def make_correction(
-    note: DecodedNote, line: int, text: str, *, path: str, last: int | None = None
+    shown: str, line: int, text: str, *, path: str, last: int | None = None
 ) -> LineCorrection:
     """Return the correction that puts a text in the place of one line, whose list marker or heading stays.
 
-    The text `EMPTY_LINES` empties the line, or all lines up to `last`; empty lines stay, so that the lines below keep
-    their numbers. Raises `EditRefused`.
+    `shown` is the note's text. The text `EMPTY_LINES` empties the line, or all lines up to `last`; empty lines stay, so
+    that the lines below keep their numbers. Raises `EditRefused`.
     """
-    lines = note.text.removesuffix("\n").split("\n") if note.text else []
+    lines = shown.removesuffix("\n").split("\n") if shown else []
     last = last or line
     if not 1 <= line <= last <= len(lines):
         missing = line if line > len(lines) else last

@@ -11,12 +11,14 @@ from memory.folder_scope import FolderScope
 from memory.index.location import redact_server_address
 from memory.index.protocol import VectorQuery
 from memory.listing import Problem
+from memory.neighbours import choose_neighbours
+from memory.note_tags import is_tag_word
 from memory.postgres.errors import ServerUnreachable
 from memory.ranking.candidates import DayRange, SearchCandidates
 from memory.ranking.fusion import Weights
 from memory.ranking.query import NamedTime
-from memory.search import SearchHit, SearchResults, Source, rank
-from memory.search_query import read_query, read_spellings, truncate_query
+from memory.search import Neighbour, SearchHit, SearchResults, Source, rank
+from memory.search_query import read_phrases, read_query, read_spellings, truncate_query
 from memory.settings import SearchSettings
 from memory.synced_index import SyncedIndex
 from memory.tokenizer import Term, is_lookup
@@ -43,6 +45,16 @@ class _ParsedQuery:
         """The days whose daily logs are read whole."""
         return [(time.first, time.last) for time in self.times if not time.is_open]
 
+    @property
+    def phrases(self) -> Sequence[str]:
+        """The sequences of its words that may be the name of a note."""
+        return read_phrases(self.text, self.terms)
+
+    @property
+    def words(self) -> tuple[Term, ...]:
+        """The terms that a text can have; a tag is one of a text's words, too."""
+        return tuple(term for term in self.terms if not is_tag_word(term.tokens[0]))
+
 
 class NoteSearch:
     """Searches one index of notes by words and, if there are vectors, by meaning."""
@@ -55,14 +67,16 @@ class NoteSearch:
         settings: SearchSettings,
         now: Callable[[], datetime],
         scan: ScanNotes | None = None,
+        show: Callable[[SearchCandidates], SearchCandidates] = lambda candidates: candidates,
     ) -> None:
         """Open nothing yet.
 
         `vectors` embeds queries and the texts of `index`. `now` returns the time in the owner's zone. `scan`
         is asked when the index cannot be used; without it, searches then raise `IndexUnavailable` or
-        `IndexCorrupted`.
+        `IndexCorrupted`. `show` removes from the candidates what must not be shown; it runs in a thread.
         """
         self._index = index
+        self._show = show
         self._vectors = vectors
         self._settings = settings
         self._now = now
@@ -81,12 +95,14 @@ class NoteSearch:
         limit: int | None = None,
         within: Collection[str] | None = None,
         vector_seconds: float | None = None,
+        neighbours: bool = False,
     ) -> SearchResults:
         """Sync the index, then return the best passages; `limit` is `final_top_k` by default.
 
         `vector_seconds`: how long to wait for the query's vector, after which words alone decide; 0 asks for none,
         None waits as long as the provider's own limit. `within` holds the names of the top-level folders to search,
-        as if there were no other notes; None searches all notes, an empty collection none.
+        as if there were no other notes; None searches all notes, an empty collection none. With `neighbours`, notes
+        that links tie to the hits are returned, too; without a usable index there are none.
         """
         if not query.strip() or (within is not None and not within):
             return SearchResults(query, ())
@@ -99,13 +115,16 @@ class NoteSearch:
         source: Source = "fts"
         try:
             candidates = await self._index.ask(
-                lambda index: index.candidates(
-                    asked.terms,
-                    limit=max(settings.fts_top_k, most),
-                    vector_query=vector_query,
-                    days=asked.days,
-                    today=asked.today,
-                    within=within,
+                lambda index: self._show(
+                    index.candidates(
+                        asked.terms,
+                        limit=max(settings.fts_top_k, most),
+                        vector_query=vector_query,
+                        days=asked.days,
+                        today=asked.today,
+                        within=within,
+                        phrases=asked.phrases,
+                    )
                 )
             )
             notice = " ".join(filter(None, (notice, self._skipped_notice(within))))
@@ -115,13 +134,28 @@ class NoteSearch:
             source, notice, scan = "scan", self._scan_notice(error), self._scan
             candidates = await self._index.run_in_search_thread(lambda: scan(asked.terms, asked.days, within))
         hits = await self._rank(asked, candidates, settings, limit=most, source=source)
-        return SearchResults(query, tuple(hits), notice, tuple(asked.terms))
+        tied = await self._find_neighbours(hits, within) if neighbours and source == "fts" else ()
+        return SearchResults(query, tuple(hits), notice, asked.words, tied)
+
+    async def _find_neighbours(
+        self, hits: Sequence[SearchHit], within: Collection[str] | None
+    ) -> tuple[Neighbour, ...]:
+        paths = {hit.path for hit in hits}
+        try:
+            links = await self._index.read(lambda index: index.links(paths, within=within))
+        except (IndexCorrupted, IndexUnavailable):
+            return ()  # the index answered just now, and the next search mends or reports it
+        return choose_neighbours(hits, links)
 
     async def search_by_words(self, query: str, *, limit: int) -> list[SearchHit]:
         """Return the best passages by their words alone. Raises `IndexUnavailable`, `IndexCorrupted`."""
         asked = await self._parse_query(query)
         candidates = await self._index.ask(
-            lambda index: index.candidates(asked.terms, limit=limit, days=asked.days, today=asked.today)
+            lambda index: self._show(
+                index.candidates(
+                    asked.terms, limit=limit, days=asked.days, today=asked.today, phrases=asked.phrases
+                )
+            )
         )
         return await self._rank(asked, candidates, self._settings, limit=limit, source="fts")
 

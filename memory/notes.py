@@ -1,9 +1,10 @@
 """The folder of Markdown notes, the source of truth: finds notes, reads them, and locks them to be written."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from memory import disk
@@ -52,8 +53,9 @@ class Notes:
     ) -> None:
         """Keep notes in `folder`; locks, temporary files and trash in `private`.
 
-        The first write creates these folders. `others` are folders that lie elsewhere. `shared` holds the locks of
-        a folder that instances on several hosts write to, each with its own `private`. `lock_timeout` is in seconds.
+        The first write creates these folders. `others` are those under [[memory.folders]]. `shared` holds the locks
+        of a folder that instances on several hosts write to, each with its own `private`. `lock_timeout` is in
+        seconds.
         """
         self.folders = NoteFolders(NoteFolder(folder), tuple(others))
         self._private = private
@@ -67,12 +69,25 @@ class Notes:
         """Return whether other instances write to the folder as well."""
         return self._shared is not None
 
+    @property
+    def hides_on_server(self) -> bool:
+        """Return whether an index that others write to may hold lines that are hidden here."""
+        return self.is_shared and bool(self.folders.others)
+
+    def blank(self, path: str, text: str) -> str:
+        """Return a text of a note (LF line ends) with its hidden lines empty. Raises `NoteUnreadable`."""
+        folder, _ = self.folders.locate(path.split("/"))
+        return self._hidden.blank(path, text) if folder.name else text
+
     def walk(self, *, known: Mapping[str, tuple[int, int, int]] | None = None) -> Listing:
         """Return every note, and every file that looks like a note but cannot be read as one; see `list_notes`."""
         if not self.folders.others or not (marks := self._read_marks()):
             return list_notes(self.folders, known=known)
         # Their stamps differ from the files', so that they are indexed again when another line is hidden.
-        known = {path: stamp for path, stamp in (known or {}).items() if path not in marks}
+        known = dict(known or {})
+        for path in marks.keys() & known.keys():
+            size, mtime, ctime = known[path]
+            known[path] = (size, mtime, ctime - marks[path])
         listing = list_notes(self.folders, known=known)
         return replace(listing, notes=[_mark(stat, marks) for stat in listing.notes])
 
@@ -88,9 +103,11 @@ class Notes:
             found, data = read_one_version(fd, place.path)
         decoded, stat = decode(data), NoteStat.of(place.path, found)
         text, digest = decoded.text, hashlib.sha256(data)
-        if place.folder.name and (marks := self._hidden.marks()).get(place.path):
-            text, stat = self._hidden.blank(place.path, text), _mark(stat, marks)
-            digest.update(b"%d" % marks[place.path])
+        if place.folder.name:
+            text = self._hidden.blank(place.path, text)
+            if mark := self._hidden.marks().get(place.path):
+                stat = _mark(stat, {place.path: mark})
+                digest.update(b"%d" % mark)
         return LoadedNote(text, decoded.encoding, digest.hexdigest(), stat)
 
     def read(self, path: str, *, line: int = 1, limit: int | None = None) -> NoteText:
@@ -162,24 +179,29 @@ class Notes:
         """Return whether the note is in a folder that may only be read."""
         return not self.folders.locate(path.split("/"))[0].is_writable
 
-    def hide(self, path: str, blocks: Sequence[str]) -> frozenset[str]:
-        """Leave whole lines of a read-only note out of everything from now on; return the blocks that were found.
+    def hide(
+        self, path: str, blocks: Sequence[str], *, everywhere: Callable[[str], bool] = lambda line: False
+    ) -> frozenset[str]:
+        """Hide whole lines of a read-only note from now on; return the blocks that were found.
 
+        Those that `everywhere` accepts are left out of other folders' notes too: of this one under another path.
         Its file stays as it is. Raises `NoteMissing`, `NoteUnreadable`, `NoteUnwritable`.
         """
         note = self.load(path)
         numbers, found = find_blocks(note.text, blocks)
         lines = note.text.split("\n")
         if numbers:
-            self._hidden.hide(note.stat.path, [lines[number] for number in numbers])
+            hidden = [lines[number] for number in sorted(numbers)]
+            self._hidden.hide(note.stat.path, hidden, everywhere=filter(everywhere, hidden))
         return found
 
     def _read_marks(self) -> Mapping[str, int]:
-        """Return the marks of `HiddenLines`; none if they cannot be read, since then no such note can be loaded."""
+        """Return the marks of `HiddenLines` in other folders; none if unreadable, since then no such note is loaded."""
         try:
-            return self._hidden.marks()
+            marks = self._hidden.marks()
         except NoteUnreadable:
             return {}
+        return {path: mark for path, mark in marks.items() if self.folders.locate(path.split("/"))[0].name}
 
     @contextmanager
     def held(self, path: str, *, existing: bool = False) -> Iterator["LockedNote"]:
@@ -187,10 +209,11 @@ class Notes:
 
         `existing`: as in `resolve_note_path`. If the folder is shared and its locks cannot be reached, the
         note can be appended to but not edited. Raises `NoteUnwritable`, also in a folder that is read-only or
-        away, and `PathRefused`.
+        unavailable, and `PathRefused`.
         """
         with self._hold_lock(path, existing=existing) as (place, lock):
-            yield LockedNote(place, private=self._private, lock=lock)
+            blank = partial(self._hidden.blank, place.path) if place.folder.name else str
+            yield LockedNote(place, private=self._private, lock=lock, blank=blank)
 
     @contextmanager
     def _open(self, path: str) -> Iterator[tuple[NotePath, int]]:
@@ -204,7 +227,7 @@ class Notes:
             finally:
                 os.close(fd)
         except (FileNotFoundError, NotADirectoryError):
-            if why := _explain_away(place):
+            if why := _explain_absence(place):
                 raise NoteUnreadable(f"{format_path(path)} could not be read: {why}.") from None
             raise note_missing(path) from None
         except OSError as error:
@@ -230,22 +253,22 @@ def _mark(stat: NoteStat, marks: Mapping[str, int]) -> NoteStat:
     return stat._replace(ctime_ns=stat.ctime_ns + marks.get(stat.path, 0))
 
 
-def _explain_away(place: NotePath) -> str:
-    """Return why the note's folder is away; "" if it is there, or is the memory's own."""
+def _explain_absence(place: NotePath) -> str:
+    """Return why the note's folder is unavailable; "" if it is there, or is the memory's own."""
     if not place.folder.name:
         return ""
     why = place.folder.explain_absence()
-    return why and f"the folder {place.folder.name} is away ({why})"
+    return why and f"the folder {place.folder.name} is unavailable ({why})"
 
 
 def _check_writable(place: NotePath) -> None:
-    """Raise `NoteUnwritable` if the note's folder is read-only, or away."""
+    """Raise `NoteUnwritable` if the note's folder is read-only or unavailable."""
     if not place.folder.is_writable:
         raise NoteUnwritable(
-            f"{place.path} is read-only: notes in {place.folder.name}/ are changed only if `write = true` is set for "
-            "that folder under [[memory.folders]]."
+            f"{place.path} is read-only: to allow changes in {place.folder.name}/, set `write = true` for that folder "
+            "under [[memory.folders]]."
         )
-    if why := _explain_away(place):
+    if why := _explain_absence(place):
         raise NoteUnwritable(f"{place.path} was not written: {why}.")
 
 

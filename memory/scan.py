@@ -7,10 +7,11 @@ from memory.chunker import split_passages
 from memory.dates import note_date, passage_dates
 from memory.errors import MemoryFault
 from memory.folder_scope import FolderScope
+from memory.note_references import read_references
 from memory.notes import Notes
 from memory.ranking.candidates import CandidatePassage, DayRange, PassageRun, SearchCandidates
 from memory.ranking.term_counter import count_frequencies
-from memory.tokenizer import Term, tokenize
+from memory.tokenizer import Term
 
 
 def scan_notes(
@@ -38,13 +39,12 @@ def scan_notes(
             continue
         read += 1
         split = split_passages(text, max_tokens=max_tokens)
+        references, told = read_references(text, split), passage_dates(stat.path, split)
         passages = tuple(
-            CandidatePassage(
-                p.line_start, p.line_end, p.heading, p.is_heading, p.text, " ".join(tokenize(p.text)), day=day
-            )
-            for p, day in zip(split, passage_dates(stat.path, split), strict=True)
+            CandidatePassage(p.line_start, p.line_end, p.heading, p.is_heading, p.text, words, day=day)
+            for p, words, day in zip(split, references.words, told, strict=True)
         )
-        run = PassageRun(stat.path, passages, stat.mtime_ns)
+        run = PassageRun(stat.path, passages, stat.mtime_ns, references.own_words)
         found = count_frequencies(terms, [run])
         log = note_date(stat.path) if days else None
         if found or (log and any(first <= log <= last for first, last in days)):

@@ -7,12 +7,14 @@ from datetime import date
 from typing import Literal
 
 from memory.attribution import says_of
+from memory.note_tags import is_tag_word
 from memory.ranking.candidates import SearchCandidates
 from memory.ranking.fusion import PassageKey, ScoredPassage, Weights, combine_scores
 from memory.ranking.order import (
     fill_by_match,
     include_named_days,
     order_versions,
+    prefer_linked,
     promote_best,
     sort_passages,
 )
@@ -78,6 +80,19 @@ class SearchHit:
 
 
 @dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A note that is no hit, one step along a link from a hit."""
+
+    path: str
+    hit: str
+    """The path of the hit that it is linked with."""
+    direction: Literal["to", "from"]
+    """`to`: the hit links to it; `from`: it links to the hit."""
+    line: int
+    """The line of the link (1-based), in the note that contains it."""
+
+
+@dataclass(frozen=True, slots=True)
 class SearchResults:
     """The hits of one query, best first."""
 
@@ -87,6 +102,8 @@ class SearchResults:
     """Why the search was incomplete; empty if it was complete."""
     terms: tuple[Term, ...] = ()
     """What was searched for."""
+    neighbours: tuple[Neighbour, ...] = ()
+    """Notes one step along links from the hits, best connected first."""
 
 
 def rank(
@@ -113,6 +130,8 @@ def rank(
     note's name. `spelled` holds the words as the query spells them. `source` is the source of hits found by
     words alone.
     """
+    # A tag that no note has is only a word.
+    terms = [term for term in terms if not is_tag_word(term.tokens[0]) or candidates.frequencies.get(term)]
     query = weigh_query(
         terms, candidates.frequencies, candidates.chunks, times=times, spelled=spelled, is_lookup=looked_up
     )
@@ -122,6 +141,8 @@ def rank(
         times,
         today=today,
     )
+    if candidates.links:
+        found = prefer_linked(found, candidates.links, limit=limit)
     versions = find_versions(found, candidates.runs, terms, limit=limit, today=today)
     found = order_versions(found, versions.probable, times, today=today)
     if not times:

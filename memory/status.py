@@ -26,21 +26,21 @@ class CacheStatus:
 
 @dataclass(frozen=True, slots=True)
 class FolderStatus:
-    """The state of a folder of notes that lies elsewhere."""
+    """The state of a folder of notes under `[[memory.folders]]`."""
 
     name: str
     path: str
     write: bool
     """Whether notes in it may be changed."""
-    away: str
+    absence: str
     """Why it could not be read when it was last scanned; empty if it could."""
     watch: "WatchState | None"
     """How changes are noticed; None if it is not watched."""
 
     @property
     def watch_problem(self) -> str:
-        """Why changes are not noticed by events; empty if they are, or if it is away or not watched."""
-        return "" if self.away or self.watch is None else self.watch.reason or self.watch.error
+        """Why changes are not noticed by events; empty if they are, or if it is unavailable or not watched."""
+        return "" if self.absence or self.watch is None else self.watch.reason or self.watch.error
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +91,19 @@ class MemoryStatus:
     watch: "WatchState | None"
     """How changes are noticed; None if the folder is not watched."""
     folders: tuple[FolderStatus, ...]
-    """The folders of notes that lie elsewhere."""
+    """The folders of notes under `[[memory.folders]]`."""
     jobs: tuple[JobProgress, ...]
     """Jobs that are running now."""
     fetching: "Fetching | None"
     """Progress of a local model's download; None if none is running."""
     problems: tuple[Problem, ...]
-    """Notes that could not be read completely, and other problems in the folder."""
+    """Notes that could not be read completely, and other problems in the folders."""
+
+    @property
+    def problems_of_notes(self) -> tuple[Problem, ...]:
+        """The problems, without those of unavailable folders, which `folders` has."""
+        absent = {folder.name for folder in self.folders if folder.absence}
+        return tuple(each for each in self.problems if each.path not in absent)
 
 
 def count_embeddings(index: Index, models: Sequence[ModelId]) -> tuple[ModelId, VectorCounts]:

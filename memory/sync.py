@@ -18,10 +18,10 @@ from memory.errors import (
 )
 from memory.index.protocol import CLAIM_SECONDS, Index, IndexChanged, IndexedNote, KnownNote, Stamp
 from memory.listing import NoteStat, Problem
+from memory.note_references import read_references
 from memory.note_source import LoadedNote, NoteSource
 from memory.progress import ReportProgress
 from memory.settings import ChunkSettings
-from memory.tokenizer import tokenize
 
 BATCH_BYTES = 4 * 1024 * 1024
 """Notes are indexed in transactions of about this many bytes: large enough to be fast, small enough for memory."""
@@ -157,6 +157,7 @@ class _FolderDiff:
         if len(listing.unchanged) < len(stamps):
             unreadable = {problem.path for problem in self.problems}
             self._gone = [path for path in stamps if path not in on_disk and not _is_inside(path, unreadable)]
+            self._gone += listing.excluded
         staying_notes = len(stamps) - len(self._gone)
         if (
             notes.is_shared
@@ -358,10 +359,19 @@ def _index_note(path: str, stamp: Stamp, loaded: LoadedNote, settings: ChunkSett
     chunks = split_chunks(
         passages, target_tokens=settings.target_tokens, overlap_tokens=settings.overlap_tokens
     )
-    words = [" ".join(tokenize(passage.text)) for passage in passages]
+    references = read_references(loaded.text, passages)
     segments = split_segments(passages)
     return IndexedNote(
-        path, stamp, loaded.digest, passages, words, chunks, segments=segments, fault=_find_fault(loaded)
+        path,
+        stamp,
+        loaded.digest,
+        passages,
+        references.words,
+        chunks,
+        segments=segments,
+        fault=_find_fault(loaded),
+        names=references.names,
+        links=references.links,
     )
 
 

@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from memory.normalization import is_normalized, normalize
+from memory.note_tags import is_tag_word
 from memory.stop_words import detect_stop_words
 
 VERSION = 5
@@ -154,7 +155,7 @@ def _keeps_offsets(text: str, plain: str) -> bool:
 
 def is_lookup(query: str, terms: Sequence[Term]) -> bool:
     """Return whether a query names something ("boiler code", "护照") rather than asks a question."""
-    words = [term for term in terms if not term.is_beginning]
+    words = [term for term in terms if not term.is_beginning and not is_tag_word(term.tokens[0])]
     return len(words) <= 3 and len(query.split()) <= 2 and not query.rstrip().endswith(QUESTION_MARKS)
 
 

@@ -391,6 +391,52 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
             "seconds",
             "they are counted, and the next entry says how many there were",
         ),
+        Bound(
+            "programs with a token for MCP",
+            "bot.config.settings:MAX_MCP_TOKENS",
+            "",
+            "the settings are refused",
+        ),
+        Bound(
+            "sessions of a program over MCP",
+            "bot.web.mcp.client_servers:MAX_SESSIONS_EACH",
+            "",
+            "503; fewer with more than two programs",
+        ),
+        Bound(
+            "… of all programs", "bot.web.mcp.client_servers:MAX_SESSIONS", "", "503; each has an equal share"
+        ),
+        Bound(
+            "… without a request or an open stream",
+            "bot.web.mcp.client_servers:SESSION_SECONDS",
+            "seconds",
+            "it ends, and the program begins another one",
+        ),
+        Bound(
+            "requests and open streams of a program over MCP",
+            "bot.web.mcp.client_servers:MAX_REQUESTS_EACH",
+            "",
+            "503",
+        ),
+        Bound("… of all programs at once", "bot.web.mcp.client_servers:MAX_REQUESTS", "", "503"),
+        Bound(
+            "a message on the input of `commonplace mcp`",
+            "bot.mcp.stdio:MAX_LINE_BYTES",
+            "bytes",
+            "skipped, and refused",
+        ),
+        Bound(
+            "notes in one page of a program's list",
+            "bot.mcp.note_resources:PAGE_SIZE",
+            "",
+            "they follow on the next page",
+        ),
+        Bound(
+            "notes that a program follows in one session",
+            "bot.mcp.note_subscriptions:MAX_SUBSCRIPTIONS",
+            "",
+            "refused",
+        ),
         Bound("calls in one batch of JSON-RPC", "bot.web.rpc.protocol:MAX_CALLS", "", "refused"),
         Bound("an answer of JSON-RPC", "bot.web.rpc.protocol:MAX_ANSWER_BYTES", "characters", "refused"),
         Bound(

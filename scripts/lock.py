@@ -102,6 +102,7 @@ def main() -> None:
         resolve_lock(uv, PYPROJECT, runtime, *upgrade)
         resolve_lock(uv, PYPROJECT, dev, "--extra", "dev", "--constraint", str(runtime), *upgrade)
         resolve_extra(uv, "local", local, runtime, dev, *upgrade)
+        resolve_extra(uv, "mcp", LOCKS / "mcp.txt", runtime, dev, *upgrade)
         resolve_extra(uv, "postgres", postgres, runtime, dev, *upgrade)
         resolve_extra(uv, "postgres-server", postgres_server, dev, dev, *upgrade)
         wanted = Path(folder, "build.in")

@@ -138,7 +138,7 @@ def test_all_that_is_copied_gets_into_a_build() -> None:
 
 def test_every_package_is_locked_by_its_hash() -> None:
     installs = [each for rest in said("RUN") for each in rest.split("&&") if " pip " in each]
-    assert len(installs) == 6
+    assert len(installs) == 7
     for each in installs:
         assert "--no-deps" in each
         assert "--no-cache-dir" in each

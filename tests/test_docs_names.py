@@ -38,7 +38,7 @@ README, MEMORY, MODELS, OPERATIONS = (
     for name in ("README.md", "docs/memory.md", "docs/models.md", "docs/operations.md")
 )
 KEYS = {".".join(keys) for keys in known_keys(Settings)}
-SECTIONS = {key.rpartition(".")[0] for key in KEYS} | {"models.params", "providers"}
+SECTIONS = {key.rpartition(".")[0] for key in KEYS} | {"models.params", "providers", "mcp.tokens"}
 LAST_PARTS = {key.rpartition(".")[2] for key in KEYS}
 OF_OTHERS = {"newbot", "revoke", "mybots", "setprivacy", "setjoingroups", "anna"}
 """BotFather's commands, and a path of an example."""
@@ -52,6 +52,8 @@ NO_KEYS |= {
     "memory_get",
     "memory_write",
     "memory_edit",
+    "memory_changes",
+    "memory_undo",
     "conversation_get",
     "paused_until",
     "rests_until",
@@ -78,7 +80,7 @@ def blocks(language: str, page: str) -> list[str]:
 
 def generic(key: str) -> str:
     """With NAME for what the owner names."""
-    return re.sub(r"^(providers|models\.params)\.(?:\"[^\"]*\"|[^.]+)", r"\1.NAME", key)
+    return re.sub(r"^(providers|mcp\.tokens|models\.params)\.(?:\"[^\"]*\"|[^.]+)", r"\1.NAME", key)
 
 
 def slugs(page: str) -> set[str]:

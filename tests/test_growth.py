@@ -145,9 +145,7 @@ NOTES: dict[str, Call] = {
     "a text to remember": refusing(format_entry, MemoryFault),
     "a text made safe": clean_text,
     "a corrected line": refusing(lambda text: correct_line("- [ ] old", text), MemoryFault),
-    "a line to correct": refusing(
-        lambda text: make_correction(note(text), 1, "new", path="a.md"), MemoryFault
-    ),
+    "a line to correct": refusing(lambda text: make_correction(text, 1, "new", path="a.md"), MemoryFault),
     "the end of a note": lambda text: format_lead_in(text, "- a", title="T", at="14:05"),
     "an edit in the middle": edited_around,
     "an edit of a long passage": refusing(edited_by, MemoryFault),

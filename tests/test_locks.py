@@ -51,7 +51,7 @@ def test_every_requirement_is_locked(pyproject: dict[str, Any]) -> None:
     runtime, extras = pyproject["project"]["dependencies"], pyproject["project"]["optional-dependencies"]
     assert names(runtime) <= locked("runtime").keys()
     assert names(extras["dev"]) <= locked("dev").keys()
-    for extra in ("local", "postgres", "postgres-server"):
+    for extra in ("local", "mcp", "postgres", "postgres-server"):
         assert names(extras[extra]) <= locked(extra).keys()
     assert names(pyproject["build-system"]["requires"]) <= locked("build").keys()
 
@@ -65,9 +65,10 @@ def test_a_library_whose_next_version_may_break_a_channel_has_an_upper_bound(
     assert requirement.endswith(f",<{major + 1}")
 
 
-def test_people_and_tests_reach_postgres_by_the_same_library() -> None:
-    assert locked("postgres").items() <= locked("dev").items()
-    assert not locked("postgres").keys() & locked("runtime").keys()
+@pytest.mark.parametrize("extra", ["mcp", "postgres"])
+def test_people_and_tests_use_the_same_version_of_an_extra(extra: str) -> None:
+    assert locked(extra).items() <= locked("dev").items()
+    assert not locked(extra).keys() & locked("runtime").keys()
 
 
 def test_what_is_compiled_for_minutes_stays_out_of_running_and_testing() -> None:

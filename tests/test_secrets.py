@@ -339,6 +339,8 @@ class Service:
                 self._keep(path, await browser.get(path))
             await self._call_all_methods(browser)
             seen.add("/rpc")
+            self._keep("/mcp", await browser.post("/mcp"))
+            seen.add("/mcp")
             self._keep("/undo", await browser.post("/undo", data={"number": "1"}))
             seen.add("/undo")
             self._keep("/sign-out", await browser.post("/sign-out"))

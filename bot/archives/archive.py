@@ -26,6 +26,7 @@ from bot.archives.tar_members import ForeignArchive, MemberContent, read_members
 from bot.sanitize import one_line
 from bot.state.snapshot import SnapshotStopped
 from memory import disk, hidden_lines
+from memory.errors import NoteUnreadable
 from memory.paths import NAME_MAX_BYTES, format_path
 
 FORMAT = 3
@@ -120,6 +121,12 @@ def write_archive(
     """
     tally = _Tally()
     problems: list[str] = []
+    if hidden is not None:
+        try:
+            hidden_lines.read_hidden_lines(hidden)
+        except NoteUnreadable as fault:  # with it, the archive could not be restored
+            problems.append(str(fault))
+            hidden = None
     with (
         gzip.GzipFile(filename="", fileobj=target, mode="wb", compresslevel=6) as packed,
         tarfile.open(fileobj=packed, mode="w:", format=tarfile.PAX_FORMAT) as tar,

@@ -24,7 +24,7 @@ from bot.process_lock import RESTORE_PENDING, RESTORE_UNFINISHED, is_unfinished,
 from bot.state.database import StateFault
 from bot.state.snapshot import check_database
 from memory import disk, hidden_lines
-from memory.errors import NoteUnreadable
+from memory.errors import MemoryFault, NoteUnreadable
 from memory.hidden_lines import HiddenLines, read_hidden_lines
 
 _STAGING = "restore-"
@@ -222,7 +222,7 @@ def _apply(pending: _Pending, *, notes: Path, private: Path) -> None:
     if (staging / NOTES).is_dir():
         _replace_notes(staging / NOTES, notes, aside)
     if (staging / hidden_lines.FILE).is_file():
-        HiddenLines(private).adopt(staging / hidden_lines.FILE)  # those that are hidden now stay hidden
+        _merge_hidden_lines(staging / hidden_lines.FILE, private, aside)
     if (staging / STATE).is_file() or not pending.manifest.state:
         delete_index(private)  # it would seem to fit conversations with the same numbers
         for name in _STATE_FILES:
@@ -235,6 +235,21 @@ def _apply(pending: _Pending, *, notes: Path, private: Path) -> None:
     (private / RESTORE_PENDING).unlink()
     _sync(private)
     shutil.rmtree(staging, ignore_errors=True)
+
+
+def _merge_hidden_lines(staged: Path, private: Path, aside: Path) -> None:
+    """Add the lines that an archive hides; those that are hidden now stay hidden, unless their file is damaged."""
+    current = private / hidden_lines.FILE
+    try:
+        if current.is_file():
+            read_hidden_lines(current)
+    except NoteUnreadable:
+        current.rename(_find_free_path(aside / hidden_lines.FILE))
+        _sync(aside, private)
+    try:
+        HiddenLines(private).merge(staged)
+    except MemoryFault as fault:
+        raise BackupError(f"{str(fault).removesuffix('.')}; {RESTORE_UNFINISHED}") from fault
 
 
 def _replace_notes(staged: Path, notes: Path, aside: Path) -> None:

@@ -184,6 +184,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     _add_init_command(command)
     _add_memory_actions(command("memory", "Search, read and add notes"), everywhere)
+    _add_mcp_command(command)
     doctor = command("doctor", "Check settings, folders, tokens and providers, and show how to fix problems")
     doctor.add_argument("--json", action="store_true", help="print one JSON document")
     _add_backup_commands(command)
@@ -279,6 +280,18 @@ def _add_import_command(command: Callable[[str, str], _Parser]) -> None:
     )
     bring.add_argument("--list", action="store_true", help="list the imports with their numbers")
     bring.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def _add_mcp_command(command: Callable[[str, str], _Parser]) -> None:
+    mcp = command("mcp", "Let another program use the notes: an MCP server on standard input and output")
+    mcp.add_argument(
+        "--rights",
+        choices=("read", "append", "write"),
+        default="write",
+        help="read: search and read notes; append: also add to them; write (the default): also edit them and undo "
+        "changes",
+    )
+    mcp.add_argument("--conversations", action="store_true", help="also let it search all chats")
 
 
 def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
@@ -388,6 +401,12 @@ def _run(options: argparse.Namespace) -> int:
         tune_malloc()
         raise_descriptor_limit()
 
+    if options.command in {"run", "chat"}:
+        # Where click is installed, as with the extra `mcp`, httpx would import a command line of its own, and rich.
+        sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
+    # Before anything else can print where only the protocol may be written.
+    streams = _claim_streams() if options.command == "mcp" else None
+
     from bot.config.errors import ConfigError
     from bot.config.secret_files import export_secrets
     from memory.errors import MemoryFault
@@ -422,6 +441,10 @@ def _run(options: argparse.Namespace) -> int:
             from bot.cli.imports import run_import_command
 
             return run_import_command(options, settings)
+        if streams:
+            from bot.cli.mcp import run_mcp
+
+            return run_mcp(options, settings, streams)
         if options.command == "memory":
             from bot.cli.memory import run_memory_action
 
@@ -463,6 +486,16 @@ def _fix_streams() -> None:
     sys.stdin = _to_utf8(sys.stdin, "r")
     sys.stdout = _to_utf8(sys.stdout, "w")
     sys.stderr = _to_utf8(sys.stderr, "w")
+
+
+def _claim_streams() -> tuple[int, int]:
+    """Return descriptors of standard input and output, and replace these by an empty input and by standard error."""
+    claimed = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return claimed
 
 
 def _to_utf8(stream: TextIO | None, mode: Literal["r", "w"]) -> TextIO:

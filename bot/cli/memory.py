@@ -21,6 +21,7 @@ from bot.fact_history import describe_histories
 from bot.hit_source import describe_says
 from bot.index_server import index_server
 from bot.memory_json import encode_note, encode_search, encode_status, encode_write, explain_hit
+from bot.note_neighbours import describe_neighbours
 from bot.note_refs import format_note_ref, parse_note_ref
 from bot.progress import format_download, format_progress, show_progress
 from bot.sanitize import escape_json_controls, strip_controls
@@ -307,6 +308,8 @@ def _print_hits(results: SearchResults, *, explain: bool) -> None:
                 f"    {dim}{strip_controls(_format_matched(explain_hit(results, hit), hit.source))}{plain}\n"
             )
         sys.stdout.write("\n")
+    if results.neighbours:
+        _print(strip_controls(describe_neighbours(results.neighbours)))
     if not results.hits:
         _print(NOTHING_FOUND)
     if results.notice:

@@ -15,6 +15,7 @@ from bot.commands.trash import manage_trash
 from bot.conversations.core_note import core_warning
 from bot.fact_history import describe_histories
 from bot.hit_source import describe_says
+from bot.note_neighbours import describe_neighbours
 from bot.note_refs import format_note_ref
 from bot.progress import format_progress
 from bot.said_in_chats import format_said
@@ -129,7 +130,7 @@ async def _status(call: CommandCall, services: Services, what: str) -> str:
     )
     warning = await core_warning(services.memory)
     lines = [text, *describe_indexing(status, services), *filter(None, [warning])]
-    return "\n".join(lines) + _format_problems(status.problems)
+    return "\n".join(lines) + _format_problems(status.problems_of_notes)
 
 
 async def _examine(call: CommandCall, services: Services, what: str) -> str:
@@ -234,8 +235,10 @@ def describe_search(status: "MemoryStatus", *, why: bool) -> str:
 
 
 def describe_folder(folder: "FolderStatus") -> str:
-    """Describe a folder of notes that lies elsewhere in one line."""
-    state = folder.away or phrases.FOLDER_ACCESS[folder.write]
+    """Describe another folder of notes in one line."""
+    if folder.absence:
+        return phrases.FOLDER_ABSENT.format(name=folder.name, problem=folder.absence)
+    state = phrases.FOLDER_ACCESS[folder.write]
     return phrases.FOLDER.format(
         name=folder.name, state=f"{state} ({why})" if (why := folder.watch_problem) else state
     )
@@ -321,6 +324,8 @@ def format_passages(results: "SearchResults") -> str:
         place = format_note_ref(hit.path, hit.line_start, hit.line_end)
         parts = [f"**{place}**{heading}", quotation, describe_says(hit), history]
         shown.append("\n\n".join(filter(None, parts)))
+    if results.neighbours:
+        shown.append(describe_neighbours(results.neighbours))
     if results.notice:
         shown.append(results.notice)
     return "\n\n".join(shown or [phrases.NOTHING_FOUND])

@@ -131,7 +131,8 @@ def _explain_source(asked: _Asked) -> "Iterator[str]":
         run, file = (imported.run, escape_path(imported.file)) if imported else (0, "")
         yield phrase.format(**told, run=run, file=file)
     else:
-        yield _capitalize(phrases.WHY_MADE_BY[origin.made_by].format(**told))
+        phrase = phrases.WHY_MADE_BY[origin.made_by]
+        yield _capitalize(phrase.format(**told | ({"who": names.author(change)} if origin.client else {})))
 
 
 def _quote(text: str) -> str:

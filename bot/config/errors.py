@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,9 @@ def explain(model: Model, error: ValidationError, origin: Origin) -> str:
 def explain_unknown_key(model: Model, keys: Keys, origin: Origin) -> str:
     """Return a line for an unknown key, without its value, which may be a secret under a misspelt key."""
     near = _nearest_key(model, keys)
-    hint = f"did you mean {format_key(near)}?" if near else ALL_KEYS
+    # A number, in which a list of tables differs from a table with names, is text in known keys.
+    shown = [int(key) if key.isdecimal() else key for key in near or ()]
+    hint = f"did you mean {format_key(shown)}?" if near else ALL_KEYS
     return f"{format_key(keys)} is not a known key; {hint}{origin.describe(keys)}"
 
 
@@ -86,6 +89,8 @@ def explain_unknown_variable(model: Model, name: str, keys: Sequence[str]) -> st
     near = _nearest_key(model, keys)
     if near is None:
         return f"{shorten(printable(name))} is not a known setting; {ALL_KEYS}"
+    # A list of tables is one variable: JSON.
+    near = tuple(takewhile(lambda key: not key.isdecimal(), near))
     variable = PREFIX + "__".join(near).upper()
     return f"{shorten(printable(name))} is not a known setting; did you mean {variable} ({format_key(near)})?"
 

@@ -54,6 +54,13 @@ PEOPLE_FORM = 'a list of ids such as "telegram:1" under each name, each id once'
 PRIVATE_FOLDER = ".commonplace"
 SECRETS_NAME = "secrets.toml"
 
+MIN_MCP_TOKEN_CHARS = 16
+MAX_MCP_TOKENS = 32
+MAX_MCP_NAME_CHARS = 40
+
+McpRights = Literal["read", "append", "write"]
+"""What a program may do over MCP; each may do all that those before it may."""
+
 Secrets = Annotated[tuple[SecretStr, ...], Strict(False)]
 
 
@@ -120,6 +127,53 @@ class ServerSettings(Section):
     def _others_need_a_token(self) -> Self:
         if self.enabled and not self.token.get_secret_value().strip() and not is_loopback(self.host):
             raise SettingsConflict("host", "127.0.0.1, ::1 or localhost unless server.token is set")
+        return self
+
+
+class McpTokenSettings(Section):
+    """A program that may use your notes over MCP, under a name of your choice; see docs/mcp.md."""
+
+    token: SecretStr = Field(examples=["put-your-own-secret-here"])
+    """Secret that the program sends as "Authorization: Bearer ...", for example from `openssl rand -hex 24`;
+    it opens /mcp and nothing else."""
+    rights: McpRights = "read"
+    """What the program may do: "read" searches and reads notes, "append" also adds to them, "write" also edits them and
+    undoes changes."""
+    conversations: bool = False
+    """Whether it may also search and read all chats."""
+
+    @field_validator("token")
+    @classmethod
+    def _long(cls, value: SecretStr) -> SecretStr:
+        token = value.get_secret_value()
+        if len(token) < MIN_MCP_TOKEN_CHARS or not (token.isascii() and token.isprintable()) or " " in token:
+            raise ValueError(
+                f"at least {MIN_MCP_TOKEN_CHARS} letters, digits and signs without spaces, for example from "
+                "`openssl rand -hex 24`"
+            )
+        return value
+
+
+class McpSettings(Section):
+    """Other programs that may use your notes over MCP; without a token, /mcp does not exist."""
+
+    tokens: dict[str, McpTokenSettings] = Field(
+        default_factory=dict, max_length=MAX_MCP_TOKENS, examples=["cursor"]
+    )
+
+    @model_validator(mode="after")
+    def _tokens_make_sense(self) -> Self:
+        names = dict[str, str]()
+        for name, each in self.tokens.items():
+            is_plain = name.isascii() and name.replace("-", "").replace("_", "").isalnum()
+            if not is_plain or len(name) > MAX_MCP_NAME_CHARS:
+                raise SettingsConflict(
+                    "tokens",
+                    f"tables whose names have at most {MAX_MCP_NAME_CHARS} letters, digits, - and _, unlike {name!r}",
+                )
+            if other := names.get(each.token.get_secret_value()):
+                raise SettingsConflict(f"tokens.{name}.token", f"a token other than that of {other}")
+            names[each.token.get_secret_value()] = name
         return self
 
 
@@ -485,6 +539,7 @@ class Settings(Section, BaseSettings):
     server: ServerSettings = section_field()
     telegram: TelegramSettings = section_field()
     discord: DiscordSettings = section_field()
+    mcp: McpSettings = section_field()
     access: AccessSettings = section_field()
     models: ModelsSettings = section_field()
     providers: dict[str, ProviderSettings] = Field(default_factory=dict, examples=["openai"])
@@ -545,6 +600,13 @@ class Settings(Section, BaseSettings):
                 raise SettingsConflict(key, f"{allowed}; {entry!r} is not one")
             if channel and key == "access.people" and channel.is_group(person):
                 raise SettingsConflict(key, f"{PEOPLE_FORM}; {entry!r} is a group")
+        return self
+
+    @model_validator(mode="after")
+    def _no_mcp_token_signs_in_to_the_page(self) -> Self:
+        for name, each in self.mcp.tokens.items():
+            if each.token.get_secret_value() == self.server.token.get_secret_value().strip():
+                raise SettingsConflict(f"mcp.tokens.{name}.token", "a token other than server.token")
         return self
 
     @model_validator(mode="after")
@@ -645,7 +707,7 @@ class Settings(Section, BaseSettings):
 
     @property
     def note_folders(self) -> "NoteFolders":
-        """All folders of notes: our own, and those that lie elsewhere."""
+        """All folders of notes: our own, and those under `[[memory.folders]]`."""
         from memory.note_folders import NoteFolder, NoteFolders
 
         return NoteFolders(NoteFolder(self.memory_folder), tuple(map(NoteFolder.of, self.memory.folders)))

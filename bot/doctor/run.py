@@ -1,10 +1,8 @@
 """Runs all checks concurrently, each with a timeout; a check that crashes becomes a line of the report."""
 
 import asyncio
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from bot.config.settings import ConfigError, Settings, find_secrets_file
 from bot.config.system_zone import system_zone
+from bot.daemon_thread import run_in_daemon
 from bot.doctor.access import check_access
 from bot.doctor.backups import check_backups
 from bot.doctor.check import Check, Topic, run_with_timeout
@@ -160,40 +159,15 @@ async def _close_embedding(embedding: Embedding) -> list[Check]:
 
 
 async def _guard_disk(topic: Topic, checks: Callable[[], Iterable[Check]]) -> list[Check]:
-    return await run_with_timeout(topic, run_in_daemon(lambda: list(checks())), seconds=DISK_SECONDS)
+    return await run_with_timeout(
+        topic, run_in_daemon(lambda: list(checks()), name="doctor"), seconds=DISK_SECONDS
+    )
 
 
 async def _or_if_silent(work: Callable[[], Result], *, otherwise: Fallback) -> Result | Fallback:
     """Return the result of `work`, or `otherwise` if the disk does not answer."""
     try:
         async with asyncio.timeout(DISK_SECONDS):
-            return await run_in_daemon(work)
+            return await run_in_daemon(work, name="doctor")
     except TimeoutError:
         return otherwise
-
-
-async def run_in_daemon(work: Callable[[], Result]) -> Result:
-    """Run `work`, which may block on a disk, in a daemon thread, so that it cannot delay the program's end."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Result] = loop.create_future()
-
-    def settle(result: Result | None, error: BaseException | None) -> None:
-        if future.done():
-            return
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(result)  # type: ignore[arg-type]
-
-    def run() -> None:
-        result: Result | None = None
-        error: BaseException | None = None
-        try:
-            result = work()
-        except BaseException as raised:  # noqa: BLE001 - passed to the caller
-            error = raised
-        with suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(settle, result, error)
-
-    threading.Thread(target=run, name="doctor", daemon=True).start()
-    return await future

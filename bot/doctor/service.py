@@ -10,6 +10,7 @@ from bot.cannot_start import CannotStart
 from bot.config.settings import ServerSettings, Settings, is_loopback
 from bot.doctor.check import Check, Topic, format_list
 from bot.doctor.http_probe import HttpProbe, ProbeAnswer, ProbeFailed
+from bot.mcp.library import HOW_TO_INSTALL, is_installed
 from bot.timeparse import moment_in_short
 from bot.web.sockets import open_sockets
 
@@ -55,6 +56,7 @@ async def check_service(settings: Settings, probe: HttpProbe, *, alive: bool) ->
     if not server.enabled:
         return [*checks, TOPIC.ok("port", "off: server.enabled is false")]
     checks += _check_exposure(server)
+    checks += _check_programs(settings)
     if server.port == 0:
         return [*checks, TOPIC.ok("port", "any free one (server.port is 0)")]
     try:
@@ -151,6 +153,26 @@ def _describe_takeover(channel: object, of: object, now: datetime) -> str:
         return f"{detail}, since {moment_in_short(datetime.fromisoformat(str(what.get('since'))), now)}"
     except ValueError:  # unknown
         return detail
+
+
+def _check_programs(settings: Settings) -> Iterator[Check]:
+    """Check that programs with a token can be served, and that their tokens are not sent in the clear."""
+    tokens = settings.mcp.tokens
+    if not tokens:
+        return
+    names = format_list([f"{name} ({each.rights})" for name, each in tokens.items()])
+    if not is_installed():
+        detail = f"programs have a token ({names}), but the library for MCP is not installed"
+        yield TOPIC.fail("programs", detail, f"run {HOW_TO_INSTALL}, or remove [mcp.tokens]")
+    elif not is_loopback(settings.server.host) and not any(path.exists() for path in IN_CONTAINER):
+        detail = f"/mcp is open to programs on the network: {names}"
+        yield TOPIC.warn(
+            "programs",
+            detail,
+            "put a proxy with a certificate in front of it, so that nobody can read the tokens",
+        )
+    else:
+        yield TOPIC.ok("programs", f"/mcp is open to {names}")
 
 
 def _local_host(host: str) -> str:

@@ -115,6 +115,8 @@ def unused_settings(
             yield f"instance.{key} (index.url is empty)"
     if settings.server.token.get_secret_value() and not settings.server.enabled:
         yield "server.token (server.enabled is false)"
+    if settings.mcp.tokens and not settings.server.enabled:
+        yield "mcp.tokens (server.enabled is false)"
     if memory.embedding.fallback != "none" and embedding.choice.provider == "none":
         yield "memory.embedding.fallback (there is no first provider)"
     if memory.embedding.fallback_model and memory.embedding.fallback == "none":

@@ -180,7 +180,8 @@ class NoteImporter:
             return False
 
     def _names(self, path: str) -> Iterator[str]:
-        yield path
+        if not self._memory.is_elsewhere(path):
+            yield path
         own = PurePosixPath(IMPORT_FOLDER, str(self._run.run), path)
         yield str(own)
         number = 2

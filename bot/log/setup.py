@@ -18,8 +18,8 @@ LogFormat = Literal["auto", "text", "json"]
 CHAT_LOG_BYTES = 5_000_000
 """Size at which the file is renamed to `….1` and a new one started."""
 MAX_CHAT_LOGS = 3
-VERBOSE_LOGGERS = ("httpcore", "httpx")
-"""Libraries that log every request at INFO with its full URL, which may contain an API key."""
+VERBOSE_LOGGERS = ("httpcore", "httpx", "mcp", "sse_starlette")
+"""Libraries that log every request: at INFO with its full URL, which may contain an API key, or what notes say."""
 
 
 class StderrHandler(logging.Handler):

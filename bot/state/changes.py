@@ -9,9 +9,10 @@ import apsw
 from bot.state.rows import insert, select, select_first
 from memory.line_diff import LineDiff
 
-ChangedBy = Literal["tool", "agent", "command", "flush", "document", "import", "cli", "http", "forget"]
+ChangedBy = Literal["tool", "agent", "command", "flush", "document", "import", "cli", "http", "mcp", "forget"]
 """What made a change: a model's tool call, the assistant by itself on a person's request, a slash command, a flush, a
-filed document, an import, the command line, JSON-RPC, or `/forget`, of which only a mark for each line is stored."""
+filed document, an import, the command line, JSON-RPC, a program over MCP, or `/forget`, of which only a mark for each
+line is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class ChangeOrigin:
     """`provider/model`; "" if no model was asked."""
     says: tuple[str, ...] = ()
     """Whose words the text is, if not the person's: documents, authors of forwarded messages."""
+    client: str = ""
+    """Name of the program that made it over MCP; "" for everything else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,16 @@ def m025_changes(db: apsw.Connection) -> None:
         CREATE INDEX changes_by_path ON changes (path, number);
         CREATE INDEX changes_by_person ON changes (person, number);
         CREATE INDEX changes_by_undone ON changes (undoes) WHERE undoes;
+        """
+    )
+
+
+def m026_change_clients(db: apsw.Connection) -> None:
+    """Which program made a change over MCP."""
+    db.execute(
+        """
+        ALTER TABLE changes ADD COLUMN client TEXT NOT NULL DEFAULT '';
+        CREATE INDEX changes_by_client ON changes (client, number) WHERE client != '';
         """
     )
 
@@ -147,19 +160,21 @@ def read_chain(db: apsw.Connection, number: int) -> tuple[Change, ...]:
     return tuple(chain)
 
 
-def find_last(db: apsw.Connection, people: Sequence[str] | None) -> Change | None:
+def find_last(db: apsw.Connection, people: Sequence[str] | None, *, client: str = "") -> Change | None:
     """Return the change by these people (None: by anybody) that they made or redid last and that stands; no undo.
 
+    `client`: only changes that this program made over MCP.
     Changes whose text was forgotten are passed over, unless they are those of `/forget` itself.
     """
-    which, values = _made_by(people)
+    which, values = _made_by(people, client)
     for each in select(db, Change, f"FROM changes WHERE done AND {which} ORDER BY number DESC", *values):
         found = each
         if each.undoes:
             if _is_undo(db, each) or db.execute(_IS_UNDONE, (each.number,)).get:
                 continue
             found = read_chain(db, each.number)[0]
-            if found.undoes or not (people is None or found.origin.person in people):
+            is_theirs = people is None or found.origin.person in people
+            if found.undoes or not is_theirs or (client and found.origin.client != client):
                 continue
         is_empty = not (found.lines.old or found.lines.new or found.forgotten)
         is_forgotten = found.forgotten and found.origin.made_by != "forget"
@@ -203,7 +218,10 @@ def _is_undo(db: apsw.Connection, change: Change) -> bool:
     return depth % 2 == 1
 
 
-def _made_by(people: Sequence[str] | None) -> tuple[str, Sequence[str]]:
+def _made_by(people: Sequence[str] | None, client: str = "") -> tuple[str, Sequence[str]]:
+    if client:
+        which, values = _made_by(people)
+        return f"client != '' AND client = ? AND {which}", (client, *values)  # lets SQLite use the index
     if people is None:
         return "TRUE", ()
     return f"person IN ({', '.join('?' * len(people))})", people
@@ -230,11 +248,12 @@ def read_changes(
     since: str = "",
     path: str = "",
     people: Sequence[str] | None = None,
+    client: str = "",
 ) -> tuple[Change, ...]:
     """Return changes, newest first.
 
     `before`: only lower numbers; `since`: only from this time on (ISO 8601 in UTC); `path`: only of this note;
-    `people`: only by these people (`channel:id`), None for everybody's.
+    `people`: only by these people (`channel:id`), None for everybody's; `client`: only by this program over MCP.
     """
     where, values = ["done"], list["apsw.SQLiteValue"]()
     if before:
@@ -243,7 +262,7 @@ def read_changes(
         where, values = [*where, "at >= ?"], [*values, since]
     if path:
         where, values = [*where, "path = ?"], [*values, path]
-    which, names = _made_by(people)
+    which, names = _made_by(people, client)
     where, values = [*where, which], [*values, *names]
     rest = f"FROM changes WHERE {' AND '.join(where)} ORDER BY number DESC LIMIT ?"
     return tuple(select(db, Change, rest, *values, limit))

@@ -451,6 +451,7 @@ MIGRATIONS = (
     speakers.m023_speakers,
     imports.m024_imports,
     changes.m025_changes,
+    changes.m026_change_clients,
 )
 
 

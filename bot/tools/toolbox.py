@@ -59,12 +59,16 @@ class ToolUse:
     """Seq of the first message that the turn answers."""
     model: str = ""
     """The model that made the call, as `provider/model`; "" if none did."""
+    client: str = ""
+    """Name of the program that made the call over MCP; "" if none did."""
     reading: TurnReading = field(default=TurnReading(), repr=False, compare=False)
     """What the model had read when it made the call."""
 
     @property
     def origin(self) -> ChangeOrigin:
         """The origin to record with changes to notes."""
+        if self.client:
+            return ChangeOrigin("mcp", client=self.client)
         return ChangeOrigin(
             "tool",
             person=str(self.person),
@@ -160,6 +164,19 @@ class Toolbox:
             f"There is no tool {_shorten(name)}{did_you_mean(name, self._tools) or '.'} "
             f"The tools are: {', '.join(self._tools) or 'none'}."
         )
+
+
+def without_parameter(known: Tool, name: str, *, description: str) -> Tool:
+    """Return a tool that has no such parameter, which its function does not need."""
+    parameters = known.spec.parameters
+    kept = {each: schema for each, schema in parameters["properties"].items() if each != name}
+    fields: dict[str, Any] = {
+        each: (field.annotation, field)
+        for each, field in known.arguments.model_fields.items()
+        if each != name
+    }
+    spec = replace(known.spec, description=description, parameters={**parameters, "properties": kept})
+    return replace(known, spec=spec, arguments=create_model(known.spec.name, __config__=_CONFIG, **fields))
 
 
 def tool(function: ToolFunction) -> Tool:

@@ -13,6 +13,7 @@ from bot.web.auth import FailedLogins, guard, wrong_key
 from bot.web.connections import track_request
 from bot.web.context import services_key, token_of
 from bot.web.health import HEALTH, HealthSources, health_sources_key, healthz
+from bot.web.mcp.route import add_mcp, is_mcp
 from bot.web.metrics import add_metrics
 from bot.web.page.notes import add_notes
 from bot.web.page.routes import add_page
@@ -46,7 +47,11 @@ def build_web_app(
     """
     hooks = tuple(hooks)
     open_paths = [HEALTH, SIGN_IN, *(hook.path for hook in hooks)]
-    guards = [guard(token_of(services), open_paths=open_paths, refuse=refuse)] if services else []
+    guards = (
+        [guard(token_of(services), open_paths=open_paths, refuse=refuse, is_open=is_mcp(services))]
+        if services
+        else []
+    )
     app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[track_request, *guards])
     app[health_sources_key] = (
         HealthSources(
@@ -64,6 +69,7 @@ def build_web_app(
         add_sign_in(app)
         add_metrics(app)
         add_rpc(app)
+        add_mcp(app)
         add_page(app)
         add_notes(app)
     return app

@@ -58,13 +58,14 @@ class FailedLogins:
         forwarded = ",".join(request.headers.getall(FORWARDED_FOR, [])).rsplit(",", MAX_HOPS)[-MAX_HOPS:]
         return rate_limit_key(client_address(request.remote or "", forwarded, self._proxies))
 
-    def refusal(self, request: web.Request, given: str, token: str) -> str:
-        """Return why a token is rejected, "" if it is correct. Counts wrong tokens."""
+    def refusal(self, request: web.Request, given: str, *tokens: str) -> str:
+        """Return why what was given is rejected, "" if it is one of the tokens. Counts wrong ones."""
         sender = self.client_key(request)
         waits = self.must_wait(sender)
-        if waits and len(token) < LONG_TOKEN_CHARS:
+        if waits and min(map(len, tokens)) < LONG_TOKEN_CHARS:
             return phrases.WEB_TOO_MANY
-        if is_token(given, token):
+        matches = [is_token(given, token) for token in tokens]  # all: the time must not tell which one it is
+        if any(matches):
             return ""
         if waits:
             return phrases.WEB_TOO_MANY
@@ -103,32 +104,42 @@ def is_token(given: str, token: str) -> bool:
     )
 
 
-def guard(token: str, *, open_paths: Iterable[str], refuse: Refuse) -> Middleware:
+def guard(
+    token: str,
+    *,
+    open_paths: Iterable[str],
+    refuse: Refuse,
+    is_open: Callable[[str], bool] = lambda path: False,
+) -> Middleware:
     """Return a middleware that requires the token or, if there is none, a `Host` header with this machine's name.
 
-    `open_paths` are public or have a check of their own. Requests that another site makes a browser send are
-    rejected by `Sec-Fetch-Site` and `Origin`, and DNS rebinding by `Host`.
+    `open_paths`, and those for which `is_open` returns True now, are public or have a check of their own. Requests
+    that another site makes a browser send are rejected by `Sec-Fetch-Site` and `Origin`, and DNS rebinding by `Host`.
     """
     anybody = frozenset(open_paths)
 
     @web.middleware
     async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if request.path in anybody:
+        if request.path in anybody or is_open(request.path):
             return await handler(request)
-        # A target such as http://other.example/ names a host too, which then hides the header in request.host.
-        hosts = (request.host, *request.headers.getall("Host", ()))
-        if not token and not all(map(is_local_host, hosts)):
+        if not token and not names_this_machine(request):
             return refuse(request, 403, phrases.WEB_FOREIGN_HOST)
         if is_cross_site(request):
             return refuse(request, 403, phrases.WEB_FOREIGN_SITE)
         if token and not _has_session(request, token):
-            if not (given := _given_token(request)):
+            if not (given := given_token(request)):
                 return refuse(request, 401, phrases.WEB_SIGN_IN_FIRST)
             if reason := request.app[wrong_key].refusal(request, given, token):
                 return refuse(request, 429 if reason == phrases.WEB_TOO_MANY else 401, reason)
         return await handler(request)
 
     return check
+
+
+def names_this_machine(request: web.Request) -> bool:
+    """Return whether a request was sent to this machine by one of its own names."""
+    # A target such as http://other.example/ names a host too, which then hides the header in request.host.
+    return all(map(is_local_host, (request.host, *request.headers.getall("Host", ()))))
 
 
 def is_local_host(host: str) -> bool:
@@ -144,17 +155,18 @@ def is_local_host(host: str) -> bool:
         return False
 
 
-def is_cross_site(request: web.Request) -> bool:
+def is_cross_site(request: web.Request, *, safe_methods: Sequence[str] = SAFE_METHODS) -> bool:
     """Return whether another site made a browser send this request, in a way that could read or change something.
 
     Following a link from another site is harmless: it changes nothing, and that site cannot see the response.
+    `safe_methods`: those that change nothing.
     """
     site = request.headers.get("Sec-Fetch-Site")
     if site is not None:
-        follows_link = request.method in SAFE_METHODS and request.headers.get("Sec-Fetch-Mode") == "navigate"
+        follows_link = request.method in safe_methods and request.headers.get("Sec-Fetch-Mode") == "navigate"
         return site not in ("same-origin", "none") and not follows_link
     origin = request.headers.get("Origin")
-    if origin is None or request.method in SAFE_METHODS:
+    if origin is None or request.method in safe_methods:
         return False
     try:
         return urlsplit(origin).netloc.lower() != request.host.lower()
@@ -167,7 +179,7 @@ def _has_session(request: web.Request, token: str) -> bool:
 
     If the request has a token too, only the token counts. The password of a proxy in front of us is not a token.
     """
-    return not _given_token(request) and is_session(_session_cookie(request), token, now=time.time())
+    return not given_token(request) and is_session(_session_cookie(request), token, now=time.time())
 
 
 def _session_cookie(request: web.Request) -> str:
@@ -179,7 +191,8 @@ def _session_cookie(request: web.Request) -> str:
     return ""
 
 
-def _given_token(request: web.Request) -> str:
+def given_token(request: web.Request) -> str:
+    """Return the bearer token of a request, "" for none."""
     scheme, _, given = request.headers.get("Authorization", "").partition(" ")
     return given.strip() if scheme.lower() == "bearer" else ""
 

@@ -63,6 +63,7 @@ class HttpConnection(web.RequestHandler):
         "client",
         "connections",
         "is_queued",
+        "lost",
         "request",
         "since",
         "unsent_since",
@@ -82,6 +83,8 @@ class HttpConnection(web.RequestHandler):
         """The request that is being answered."""
         self.is_queued = False
         """Whether that request waits for its turn."""
+        self.lost = asyncio.Event()
+        """Set when the connection is lost."""
         self.answered = 0
         """Number of answered requests."""
         self.since = math.inf
@@ -112,6 +115,7 @@ class HttpConnection(web.RequestHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         self.connections.remove(self)
         self.client = None
+        self.lost.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:

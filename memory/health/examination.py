@@ -13,6 +13,7 @@ from memory.attribution import find_says, remove_marks
 from memory.dates import note_date
 from memory.document_paths import describe_document
 from memory.errors import IndexCorrupted, IndexUnavailable, MemoryFault, NoteMissing
+from memory.front_matter import read_front_matter
 from memory.health.duplicates import (
     compute_beginnings,
     find_continued,
@@ -21,12 +22,13 @@ from memory.health.duplicates import (
     says_enough,
     split_words,
 )
-from memory.health.links import FileNames, NoteLink, find_links, fix_links
+from memory.health.links import FileNames, fix_links
 from memory.health.note_passages import ComparedPassage, read_passages
 from memory.health.report import MAX_FINDINGS, Finding, FindingKind, HealthReport, Place, shorten
 from memory.health.superseded import MAX_VERSIONS, compute_fact_keys, find_superseded, says_end
 from memory.health.time_limit import TimeLimit
 from memory.health.unfound import WordCounts, find_text_fault
+from memory.note_links import NoteLink, find_links
 from memory.notes import Notes
 from memory.ranking.statements import strip_markers
 from memory.search import SearchHit
@@ -100,7 +102,7 @@ class _FirstPass:
 
     def __init__(self, notes: Notes) -> None:
         self.notes = notes
-        self.files = FileNames([])
+        self.files = FileNames()
         self.paths: list[str] = []
         self.starts = array("L")
         """The number of each note's first passage."""
@@ -135,6 +137,12 @@ class _FirstPass:
             self.read += 1
             self._add_note(stat.path, text)
         self.starts.append(len(self.keys))
+        # A note that was read later, or not at all, may have the name as an alias.
+        self.broken = [
+            (path, link)
+            for path, link in self.broken
+            if not (link.is_wiki and self.unread) and not self.files.has(link, path=path)
+        ]
 
     def _add_unfound(self, path: str, reason: str) -> None:
         self.findings.append(Finding("not_found", (Place(path, 0, 0, ""),), reason=reason))
@@ -145,6 +153,8 @@ class _FirstPass:
             return
         self.paths.append(path)
         self.starts.append(len(self.keys))
+        if aliases := read_front_matter(text).aliases:
+            self.files.add_aliases(path, aliases)
         if "](" in text or "[[" in text:
             broken = ((path, link) for link in find_links(text) if not self.files.has(link, path=path))
             self.broken += islice(broken, MAX_KEPT - len(self.broken))

@@ -1,111 +1,56 @@
-"""Find links to notes and files that do not exist; pure but for the question which files do."""
+"""Find links to notes and files that do not exist, and mend them; pure."""
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from urllib.parse import unquote
+from collections.abc import Iterable, Sequence
 
-from memory.normalization import normalize
-
-MAX_LINE_CHARS = 10_000
-"""Links in longer lines are not looked for."""
-
-_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
-_FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})")
-_LINK = re.compile(
-    r"(?<![\\\w\])])!?\[(?P<label>[^\[\]\n]{1,500})\]\((?:<(?P<angled>[^<>\n]{1,500})>|(?P<bare>[^\s()<>\[\]{}|*\"']{1,500}))"
-    r"(?:\s+(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'))?\)"
-)
-_WIKI = re.compile(
-    r"(?<![\\\[])!?\[\[(?P<target>[^\[\]|#^\n]{1,500})(?P<rest>(?:[#^][^\[\]|\n]{0,200})?)(?:\|(?P<label>[^\[\]\n]{1,200}))?\]\](?!\])"
-)
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/|#|\?")
-
-
-@dataclass(frozen=True, slots=True)
-class NoteLink:
-    """A link to a note or a file."""
-
-    line: int
-    """1-based."""
-    start: int
-    """Where it begins in its line."""
-    end: int
-    target: str
-    """The path, without escapes and without the part after `#`."""
-    label: str
-    """What a reader sees."""
-    is_wiki: bool
-    """Whether it is `[[target]]`, which names a note in any folder."""
-
-
-def find_links(text: str) -> Iterator[NoteLink]:
-    """Yield the relative links of a note, without those in code."""
-    fence = ""
-    for number, line in enumerate(text.split("\n"), 1):
-        if len(line) > MAX_LINE_CHARS:
-            continue
-        if found := _FENCE.match(line):
-            fence = "" if fence and found[1].startswith(fence) else fence or found[1]
-            continue
-        if fence or "[" not in line or "]" not in line:
-            continue
-        yield from _find_in_line(number, line)
-
-
-def _find_in_line(number: int, line: str) -> Iterator[NoteLink]:
-    shown = _CODE.sub(lambda code: " " * len(code[0]), line) if "`" in line else line
-    for found in _LINK.finditer(shown):
-        target = found["angled"] or found["bare"]
-        if _SCHEME.match(target):
-            continue
-        path = unquote(target.partition("#")[0].partition("?")[0]).strip()
-        if path:
-            yield NoteLink(number, *found.span(), path, found["label"], is_wiki=False)
-    for found in _WIKI.finditer(shown):
-        target = found["target"].strip().removesuffix("\\")
-        if target and not _SCHEME.match(target):
-            label = (found["label"] or target).strip()
-            yield NoteLink(number, *found.span(), target, label, is_wiki=True)
+from memory.link_targets import LinkName, fold, link_key, resolve_link
+from memory.note_links import NoteLink
 
 
 class FileNames:
-    """The files of the memory's folder, to look links up in."""
+    """The files of the memory's folder and the aliases of its notes, to look links up in."""
 
-    def __init__(self, paths: list[str]) -> None:
-        self._paths = {_fold(path): path for path in paths}
+    def __init__(self, paths: Iterable[str] = ()) -> None:
+        self._paths: dict[str, str] = {}
         self._names: dict[str, list[str]] = {}
+        """The files with a name."""
+        self._folders: set[str] = set()
+        self._called: dict[str, list[LinkName]] = {}
+        """What notes are called, by `link_key`."""
         for path in paths:
-            self._names.setdefault(_fold(posixpath.basename(path)), []).append(path)
-        self._suffixes: set[str] | None = None
-        self._folders = {_fold(path[:at]) for path in paths for at, sign in enumerate(path) if sign == "/"}
+            folded = fold(path)
+            self._paths[folded] = path
+            self._names.setdefault(posixpath.basename(folded), []).append(path)
+            self._folders.update(folded[:at] for at, sign in enumerate(folded) if sign == "/")
+            if folded.endswith(".md"):
+                self._called.setdefault(link_key(path), []).append(LinkName(path))
+
+    def add_aliases(self, path: str, aliases: Iterable[str]) -> None:
+        """Let links call a note by these names too."""
+        for alias in aliases:
+            self._called.setdefault(link_key(alias), []).append(LinkName(path, alias))
 
     def has(self, link: NoteLink, *, path: str) -> bool:
         """Return whether the target of a link in the note `path` exists, or lies outside of the folder."""
-        target = _fold(link.target)
-        if link.is_wiki:
-            ends = (target, f"{target}.md")
-            if any(end in self._names or end in self._paths for end in ends):
-                return True
-            if not target.startswith("."):
-                return "/" in target and not self._ends().isdisjoint(ends)
-        full = posixpath.normpath(posixpath.join(posixpath.dirname(_fold(path)), target))
-        if full.startswith("..") or full == ".":
+        called = self._called.get(link_key(link.target), ())
+        if resolve_link(link.target, path=path, is_wiki=link.is_wiki, names=called):
             return True
-        return full in self._paths or f"{full}.md" in self._paths or full in self._folders
+        target, folder = fold(link.target), posixpath.dirname(fold(path))
+        if link.is_wiki and self._has_file(target):
+            return True
+        full = posixpath.normpath(posixpath.join(folder, target))
+        return full.startswith("..") or full == "." or full in self._paths or full in self._folders
 
-    def _ends(self) -> set[str]:
-        """Return the ends of all paths, from each folder on."""
-        if self._suffixes is None:
-            self._suffixes = {
-                path[at + 1 :] for path in self._paths for at, sign in enumerate(path) if sign == "/"
-            }
-        return self._suffixes
+    def _has_file(self, target: str) -> bool:
+        """Return whether a file has this name, or a path that ends so."""
+        end = f"/{target}"
+        named = self._names.get(posixpath.basename(target), ())
+        return any(fold(path) == target or fold(path).endswith(end) for path in named)
 
     def find_moved(self, link: NoteLink) -> str | None:
         """Return the only file with the name of the link's target; None if there is none or several."""
-        name = _fold(posixpath.basename(link.target.rstrip("/")))
+        name = fold(posixpath.basename(link.target.rstrip("/")))
         found = self._names.get(name) or self._names.get(f"{name}.md") or []
         return found[0] if len(found) == 1 else None
 
@@ -128,7 +73,3 @@ def _fix_link(line: str, link: NoteLink, *, path: str, moved: str | None) -> str
         return f"{line[: link.start]}{mark}[[{moved.removesuffix('.md')}{label}]]{line[link.end :]}"
     address = f"<{address}>" if re.search(r"[\s()]", address) else address
     return f"{line[: link.start]}{mark}[{link.label}]({address}){line[link.end :]}"
-
-
-def _fold(path: str) -> str:
-    return normalize("NFC", path).casefold()

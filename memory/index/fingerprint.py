@@ -4,10 +4,11 @@ import zlib
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from memory import chunker, tokenizer
+from memory import chunker, note_references, tokenizer
 from memory.settings import ChunkSettings, FolderSettings
 
 _PARTS = (
+    "the program's version",
     "the program's version",
     "the program's version",
     "memory.chunk.target_tokens",
@@ -21,7 +22,8 @@ def compute_fingerprint(chunk: ChunkSettings, *, folders: Sequence[FolderSetting
 
     `folders` are given for an index that instances share: an instance without one of them would drop its notes.
     """
-    parts = [tokenizer.VERSION, chunker.VERSION, chunk.target_tokens, chunk.overlap_tokens]
+    versions = [tokenizer.VERSION, chunker.VERSION, note_references.VERSION]
+    parts = [*versions, chunk.target_tokens, chunk.overlap_tokens]
     if folders:
         named = sorted((folder.shown_name, *folder.exclude) for folder in folders)
         parts.append(zlib.crc32(repr(named).encode()))

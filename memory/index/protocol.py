@@ -7,6 +7,8 @@ from typing import NamedTuple, Protocol
 
 from memory.chunker import Chunk, Passage, Segment
 from memory.embeddings.protocol import ModelId, Vector
+from memory.index.note_graph import ResolvedLink
+from memory.note_references import NoteName, NoteReference
 from memory.ranking.candidates import DayRange, SearchCandidates
 from memory.tokenizer import Term
 
@@ -39,6 +41,10 @@ class IndexedNote:
     """Ranges of passages to embed. They cover every passage once, except headings with content below."""
     fault: str = ""
     """Why the note could not be read completely; empty if it could."""
+    names: Sequence[NoteName] = ()
+    """What it is called besides its path, and its tags; their words count for all of its passages."""
+    links: Sequence[NoteReference] = ()
+    """Its links to other notes, by line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +190,7 @@ class Index(Protocol):
         days: Sequence[DayRange] = (),
         today: date = date.max,
         within: Collection[str] | None = None,
+        phrases: Collection[str] = (),
     ) -> SearchCandidates:
         """Return the passages of the `limit` chunks that match the terms best, with their neighbours.
 
@@ -192,9 +199,26 @@ class Index(Protocol):
         from whatever source, gets the similarity of its segment if that has a vector of this model. With
         `days`, the daily logs of these days are added whole.
 
+        Notes are added that the query mentions by one of their names, or by the text of links to them; `phrases` holds
+        the sequences of the query's tokens that may be such a name, joined by spaces.
+
         `within` holds names of top-level folders: what an index of the notes in these folders alone would return
         is returned, down to frequencies and similarities. None searches all notes, an empty collection none.
         """
+        ...
+
+    def links(
+        self, paths: Collection[str], *, within: Collection[str] | None = None
+    ) -> Sequence[ResolvedLink]:
+        """Return the links in these notes, and those in other notes that lead to them; at most some thousand.
+
+        A link in another note is one if it leads to one of these. For `within`, see `candidates`: links of other
+        folders are left out, and lead nowhere there.
+        """
+        ...
+
+    def lines(self, places: Sequence[tuple[str, int]]) -> Sequence[str]:
+        """Return the text of lines, each given by path and 1-based number; "" for a line that is not indexed."""
         ...
 
     def list_unembedded(self, model: ModelId, *, limit: int) -> list[UnembeddedText]:

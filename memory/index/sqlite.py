@@ -12,6 +12,7 @@ from memory.errors import IndexCorrupted, IndexUnavailable
 from memory.folder_scope import FolderScope
 from memory.index import sqlite_model_versions, sqlite_vectors
 from memory.index.mean_centering import MeanVector
+from memory.index.note_graph import LEAD_REACH, ResolvedLink, build_candidates, find_mentions, list_links
 from memory.index.proposals import propose
 from memory.index.protocol import (
     IndexChanged,
@@ -25,6 +26,7 @@ from memory.index.protocol import (
 )
 from memory.index.sqlite_file import FileTransaction, IndexFile
 from memory.index.sqlite_full_text import SqliteFullText, merge_deleted_words
+from memory.index.sqlite_links import SqliteLinks, read_lines
 from memory.index.sqlite_notes import read_notes, read_stamps, write_notes
 from memory.index.sqlite_passage_runs import Similarities, read_chunk_spans, read_day_spans, read_runs
 from memory.index.sqlite_schema import SqliteTables, check_text, count_uses
@@ -135,6 +137,7 @@ class SqliteIndex:
         days: Sequence[DayRange] = (),
         today: date = date.max,
         within: Collection[str] | None = None,
+        phrases: Collection[str] = (),
     ) -> SearchCandidates:
         """See `Index.candidates`."""
         if not terms and not vector_query and not days:
@@ -145,7 +148,11 @@ class SqliteIndex:
             full_text = scope.full_text(tables) if scope else SqliteFullText(tables)
             proposal = propose(full_text, terms, limit=limit, today=today)
             found = read_chunk_spans(tables, proposal.chunks)
-            found += read_day_spans(tables, days, scope.folders if scope else None)
+            folders = scope.folders if scope else None
+            found += read_day_spans(tables, days, folders)
+            links = SqliteLinks(tables)
+            mentions = find_mentions(links, phrases, folders)
+            found += ((note, 0, LEAD_REACH) for note in links.find_notes(mentions).values())
             compare: Similarities | None = None
             model = sqlite_vectors.find_model(tx.db, vector_query.model) if vector_query else None
             if vector_query and model is not None:
@@ -166,8 +173,21 @@ class SqliteIndex:
                     vector_query,
                     self._mean_vector(tx, model, scope, size=len(vector_query.vector)),
                 )
-            runs = tuple(read_runs(tables, found, compare))
-            return SearchCandidates(runs, proposal.frequencies, proposal.total)
+            runs = read_runs(tables, found, compare)
+            return build_candidates(links, runs, mentions, proposal, folders)
+
+    def links(
+        self, paths: Collection[str], *, within: Collection[str] | None = None
+    ) -> Sequence[ResolvedLink]:
+        """See `Index.links`."""
+        with self._file.reading() as tx:
+            folders = None if within is None else FolderScope.of(within)
+            return list_links(SqliteLinks(self._tables(tx)), paths, folders)
+
+    def lines(self, places: Sequence[tuple[str, int]]) -> Sequence[str]:
+        """See `Index.lines`."""
+        with self._file.reading() as tx:
+            return read_lines(self._tables(tx), places)
 
     def _find_scope(self, tx: FileTransaction, folders: FolderScope) -> SqliteScope:
         tables, state = self._tables(tx), self._state(tx)

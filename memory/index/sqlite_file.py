@@ -16,6 +16,7 @@ from memory.errors import IndexCorrupted, IndexUnavailable, RebuildRunning
 from memory.index import sqlite_full_text
 from memory.index.sqlite_rescue import rescue_vectors
 from memory.index.sqlite_schema import (
+    EXTENDED_VERSION,
     GENERATIONS,
     NOTES_VERSION,
     VECTORS_VERSION,
@@ -304,8 +305,12 @@ class IndexFile:
             db.close()
             raise
         # Tables filled by another version or with other settings answer until new ones are filled.
-        usable = _tables_version(about.get("fingerprint")) == str(NOTES_VERSION)
-        usable = usable and about.get("vectors") == VECTORS_VERSION
+        usable = about.get("vectors") == VECTORS_VERSION
+        version = _tables_version(about.get("fingerprint"))
+        if version == str(EXTENDED_VERSION):
+            usable = usable and _add_missing_tables(db, about.get("generation"))
+        else:
+            usable = usable and version == str(NOTES_VERSION)
         # The file may have been replaced between the check and the opening.
         if usable and inode == _inode(self._file):
             return db, inode, about
@@ -410,6 +415,22 @@ class IndexFile:
 
 def _tables_version(fingerprint: object) -> str:
     return str(fingerprint).partition("/")[0]
+
+
+def _add_missing_tables(db: apsw.Connection, generation: object) -> bool:
+    """Add the tables that the earlier version of an index did not have, unless it has them; return whether it has."""
+    if generation not in GENERATIONS:
+        return False
+    tables = SqliteTables(db, str(generation))
+    missing = "SELECT count(*) = 0 FROM sqlite_schema WHERE name = 'links@'"
+    try:
+        if tables.count(missing):
+            with _transaction(db, "BEGIN IMMEDIATE"):
+                if tables.count(missing):
+                    tables.create_links()
+    except (*_DAMAGE_ERRORS, *_FOREIGN_VALUE_ERRORS):
+        return False
+    return True
 
 
 def _configure(db: apsw.Connection) -> None:

@@ -10,6 +10,7 @@ import apsw
 from memory.dates import note_date, passage_dates
 from memory.index.passage_spans import latest_day
 from memory.index.protocol import IndexedNote, KnownNote, Stamp
+from memory.index.sqlite_links import insert_links, remove_links
 from memory.index.sqlite_schema import POSITIONS, SqliteTables, UnexpectedType, check_integer, check_text
 from memory.tokenizer import tokenize
 
@@ -136,6 +137,7 @@ def _remove(tables: SqliteTables, path: str) -> list[int]:
         for row in tables.run("SELECT text FROM segments@ WHERE id >= ? AND id < ?", here)
     ]
     tables.run("DELETE FROM segments@ WHERE id >= ? AND id < ?", here)
+    remove_links(tables, note)
     tables.run("DELETE FROM notes@ WHERE id = ?", (note,))
     return texts
 
@@ -155,6 +157,7 @@ def _insert(tables: SqliteTables, note: IndexedNote, texts: Mapping[bytes, int])
         ),
     )
     note_id = tables.db.last_insert_rowid()
+    insert_links(tables, note_id, note)
     base = note_id * POSITIONS
     days = [day.toordinal() if day else None for day in passage_dates(note.path, note.passages)]
     tables.run_each(
@@ -181,7 +184,7 @@ def _insert(tables: SqliteTables, note: IndexedNote, texts: Mapping[bytes, int])
             for chunk_id, chunk in enumerate(note.chunks, first_id)
         ],
     )
-    name = " ".join(tokenize(note.path.removesuffix(".md")))
+    name = " ".join([*tokenize(note.path.removesuffix(".md")), *(each.words for each in note.names)])
     tables.run_each(
         "INSERT INTO chunk_words@ (rowid, words) VALUES (?, ?)",
         [

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 
 import apsw
 
-NOTES_VERSION = 5
+NOTES_VERSION = 6
 """Increase it when the tables of the notes change: they are recreated, and vectors are kept."""
+
+EXTENDED_VERSION = 5
+"""Notes in tables of this version are found as before: tables that it did not have are added, empty."""
 
 VECTORS_VERSION = 1
 """Increase it only when the tables of the vectors change: vectors cost money, and would be lost."""
@@ -20,7 +23,7 @@ Statements write it as `note << 24` and `id >> 24`.
 GENERATIONS = ("a", "b")
 VECTOR_TABLES = ("models", "texts", "vectors", "refusals")
 
-_NOTE_TABLES = ("notes", "passages", "chunks", "chunk_words", "segments")
+_NOTE_TABLES = ("notes", "passages", "chunks", "chunk_words", "segments", "names", "links")
 
 _COMMON = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
@@ -97,6 +100,28 @@ CREATE INDEX segments_of_text@ ON segments@ (text);
 CREATE VIRTUAL TABLE chunk_words@ USING fts5 (words, content = '', contentless_delete = 1, tokenize = 'ascii');
 """
 
+_LINKS_OF_ONE_GENERATION = """
+CREATE TABLE names@ (
+    note INTEGER NOT NULL,
+    name TEXT NOT NULL,  -- an alias, a title or a tag; '' for the file name
+    key TEXT NOT NULL,  -- of links that call it so, see memory.link_targets; '' if none do
+    words TEXT NOT NULL,
+    PRIMARY KEY (note, name)
+) WITHOUT ROWID;
+CREATE INDEX names_by_key@ ON names@ (key) WHERE key <> '';
+CREATE INDEX names_by_words@ ON names@ (words);
+CREATE TABLE links@ (
+    id INTEGER PRIMARY KEY,  -- counted from its note's, as of passages
+    line INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    target TEXT NOT NULL,  -- '' if it is the key
+    is_wiki INTEGER NOT NULL,
+    shown TEXT NOT NULL  -- the words of its text; '' if they are the target's
+);
+CREATE INDEX links_by_key@ ON links@ (key);
+CREATE INDEX links_by_shown@ ON links@ (shown) WHERE shown <> '';
+"""
+
 SqlValue = str | int | float | bytes | None
 
 
@@ -126,7 +151,12 @@ class SqliteTables:
 
     def create(self) -> None:
         """Create the empty tables."""
-        self.run(_OF_ONE_GENERATION)
+        self.run(_OF_ONE_GENERATION + _LINKS_OF_ONE_GENERATION)
+
+    def create_links(self) -> None:
+        """Create the tables that version 5 did not have, empty."""
+        self.run("DROP TABLE IF EXISTS names@; DROP TABLE IF EXISTS links@;")
+        self.run(_LINKS_OF_ONE_GENERATION)
 
     def drop(self) -> None:
         """Drop the tables that exist."""

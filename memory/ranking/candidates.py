@@ -45,6 +45,10 @@ class PassageRun:
     passages: tuple[CandidatePassage, ...]
     mtime_ns: int = 0
     """The file's modification time, in nanoseconds."""
+    names: str = ""
+    """The tokens of what the note is called besides its path, and of its tags, separated by single spaces."""
+    mentioned: str = ""
+    """The tokens of the names by which the query mentions the note, if the run begins with the note's first passage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +60,5 @@ class SearchCandidates:
     """Number of chunks that contain each term."""
     chunks: int
     """Number of all chunks."""
+    links: frozenset[tuple[str, str]] = frozenset()
+    """Pairs of notes among the runs of which the first links to the second."""

@@ -1,11 +1,12 @@
 """Order scored passages: by score and age first, with passages told on named days, and then by how well they match."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import date
+from itertools import groupby
 
 from memory.ranking.fusion import PassageKey, ScoredPassage
 from memory.ranking.query import NamedTime
-from memory.ranking.ties import EXACT_TIE, newest_first, score_band
+from memory.ranking.ties import EXACT_TIE, LINKED_TIE, newest_first, score_band
 
 
 def sort_passages(
@@ -35,6 +36,29 @@ def sort_passages(
     for place, one in zip(places, settled, strict=True):
         ordered[place] = one
     return ordered
+
+
+def prefer_linked(
+    found: Sequence[ScoredPassage], links: Container[tuple[str, str]], *, limit: int
+) -> list[ScoredPassage]:
+    """Return the passages with those first among near ties whose notes are tied by a link to notes of better passages.
+
+    Exact ones stay before others. `links`: pairs of notes, linking and linked. Only the `limit` best passages count
+    as better.
+    """
+    ordered: list[ScoredPassage] = []
+    better: dict[str, None] = {}
+    for _, group in groupby(found, key=lambda one: (score_band(one.score, LINKED_TIE), one.is_exact)):
+        tied = list(group)
+        if better and len(tied) > 1:
+            tied.sort(key=lambda one: not _is_linked(one.path, better, links))
+        ordered += tied
+        better |= dict.fromkeys(one.path for one in tied[: max(0, limit - len(better))])
+    return ordered
+
+
+def _is_linked(path: str, better: Iterable[str], links: Container[tuple[str, str]]) -> bool:
+    return any((path, other) in links or (other, path) in links for other in better)
 
 
 def order_versions(

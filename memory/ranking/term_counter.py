@@ -69,5 +69,7 @@ def count_frequencies(terms: Iterable[Term], runs: Iterable[PassageRun]) -> dict
         present: set[Term] = set()
         for passage in run.passages:
             present.update(counting.count(passage.words.split(" ")))
+        if run.names:
+            present.update(counting.count(run.names.split(" ")))
         counts.update(present)
     return counts

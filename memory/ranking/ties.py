@@ -17,6 +17,9 @@ Their scores differ by length, surroundings and vector noise, which do not show 
 .15 puts fewer of the latest statements first, and .5 finds less.
 """
 
+LINKED_TIE = 0.05
+"""Width of a score band in which a note that better hits link to, or that links to them, comes first."""
+
 _LOWEST_BAND = -(1 << 30)
 
 

@@ -689,7 +689,7 @@ KNOWN_COLUMNS = {
     "inbox": {"message", "state", "owner", "shown"},
     "outbox": {"key", "owner", "shown", "choices"},
     "effects": {"key", "result"},
-    "changes": {"effect", "above", "made_by", "person", "model"},
+    "changes": {"effect", "above", "made_by", "person", "model", "client"},
     "documents": {"sender"},
     "imports": {"format", "state"},
     "imported_conversations": {"format", "external_id"},

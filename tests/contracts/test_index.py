@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -20,10 +21,12 @@ from memory.index.mean_centering import cosine as vector_cosine
 from memory.index.postgres.index import PostgresIndex
 from memory.index.protocol import Index, IndexChanged, IndexedNote, KnownNote, Stamp, VectorQuery
 from memory.index.sqlite import SqliteIndex
+from memory.note_references import read_references
 from memory.postgres.server import Server
 from memory.ranking.candidates import SearchCandidates
 from memory.search import rank
-from memory.tokenizer import parse_query, tokenize
+from memory.search_query import read_query
+from memory.tokenizer import Term, parse_query
 from tests.fakes.index_checks import assert_sound
 from tests.fakes.postgres_index_checks import assert_sound_on_server
 
@@ -61,9 +64,42 @@ def index(open_index: Open) -> Index:
 def note(path: str, text: str, *, target: int = 30) -> IndexedNote:
     passages = split_passages(text, max_tokens=target)
     chunks = split_chunks(passages, target_tokens=target, overlap_tokens=5)
-    words = [" ".join(tokenize(p.text)) for p in passages]
-    segments = split_segments(passages)
-    return IndexedNote(path, Stamp(len(text), 1, 2), f"digest of {text}", passages, words, chunks, segments)
+    references = read_references(text, passages)
+    return IndexedNote(
+        path,
+        Stamp(len(text), 1, 2),
+        f"digest of {text}",
+        passages,
+        references.words,
+        chunks,
+        split_segments(passages),
+        names=references.names,
+        links=references.links,
+    )
+
+
+LINKED = (
+    ("vault/Oslo.md", "---\naliases: [Tigerstaden]\ntags: [city/north]\n---\n\nA fjord.\n"),
+    ("vault/trip.md", "# Trip\n\nTo [[oslo]] in May.\n\nBack from [[tigerstaden|the north]], [[gone]].\n"),
+    ("vault/list.md", "- [x](trip.md)\n"),
+    ("other/Oslo.md", "A shop, see [[trip]].\n"),
+)
+
+
+def fill_linked(index: Index) -> None:
+    index.write_batch([note(path, text) for path, text in LINKED])
+
+
+def link_rows(
+    index: Index, *paths: str, within: Sequence[str] | None = None
+) -> set[tuple[str, int, str | None]]:
+    return {(link.path, link.line, link.target) for link in index.links(paths, within=within)}
+
+
+def mentioned(index: Index, *phrases: str, within: Sequence[str] | None = None) -> dict[str, str]:
+    terms = [Term((word,)) for phrase in phrases for word in phrase.split()]
+    runs = index.candidates(terms, limit=50, phrases=phrases, within=within).runs
+    return {run.path: run.mentioned for run in runs if run.mentioned}
 
 
 def vector(text: str, model: ModelId = MODEL) -> Vector:
@@ -708,3 +744,73 @@ def test_a_purge_leaves_nothing_of_what_no_note_holds(index: Index, tmp_path: Pa
     assert not any(b"xylophag" in path.read_bytes() for path in files)
     with closing(index.shadow()), pytest.raises(IndexUnavailable):
         index.purge()
+
+
+def test_links_are_resolved_in_both_directions(index: Index) -> None:
+    fill_linked(index)
+    to_oslo = {("vault/trip.md", 3, "vault/Oslo.md"), ("vault/trip.md", 5, "vault/Oslo.md")}
+    assert link_rows(index, "vault/Oslo.md") == to_oslo
+    assert link_rows(index, "vault/trip.md") == to_oslo | {
+        ("vault/trip.md", 5, None),
+        ("vault/list.md", 1, "vault/trip.md"),
+        ("other/Oslo.md", 1, "vault/trip.md"),
+    }
+    assert link_rows(index, "nowhere.md") == link_rows(index) == set()
+    places = [("vault/trip.md", 3), ("vault/list.md", 1), ("vault/trip.md", 9), ("no.md", 1)]
+    assert index.lines(places) == ["To [[oslo]] in May.", "- [x](trip.md)", "", ""]
+
+
+def test_links_within_some_folders_are_those_of_an_index_of_these_alone(index: Index) -> None:
+    fill_linked(index)
+    assert link_rows(index, "vault/trip.md", within=["other"]) == set()
+    assert link_rows(index, "other/Oslo.md", within=["other"]) == {("other/Oslo.md", 1, None)}
+    assert ("other/Oslo.md", 1, "vault/trip.md") not in link_rows(index, "vault/trip.md", within=["vault"])
+    assert mentioned(index, "oslo", within=["other"]) == {"other/Oslo.md": "oslo"}
+    assert mentioned(index, "the north", within=["other"]) == {}
+
+
+def test_a_note_is_mentioned_by_its_names_and_by_the_text_of_links(index: Index) -> None:
+    fill_linked(index)
+    assert mentioned(index, "oslo") == {"vault/Oslo.md": "oslo", "other/Oslo.md": "oslo"}
+    assert mentioned(index, "tigerstaden") == {"vault/Oslo.md": "tigerstaden"}
+    assert mentioned(index, "the north") == {"vault/Oslo.md": "the north"}
+    assert mentioned(index, "north", "gone", "x") == {"vault/trip.md": "x"}
+    oslo = next(run for run in ask(index, "fjord").runs if run.path == "vault/Oslo.md")
+    assert {"tigerstaden", "＃city／north", "＃city"} <= set(oslo.names.split())
+    found = ask(index, "may tigerstaden")
+    assert ("vault/trip.md", "vault/Oslo.md") in found.links
+
+
+def test_a_tag_is_found_with_the_tags_below_it(index: Index) -> None:
+    index.write_batch(
+        [note("a.md", "- one #work/x"), note("b.md", "- the work one"), note("c.md", "- one #Work")]
+    )
+    for query, paths in (("#work", {"a.md", "c.md"}), ("#work/x", {"a.md"})):
+        terms, _ = read_query(query, date(2026, 3, 1))
+        ranked = rank(terms, index.candidates(terms, limit=50), limit=9, snippet_max_chars=99, source="fts")
+        assert {hit.path for hit in ranked[: len(paths)]} == paths, query
+    assert ranked[-1].path == "b.md"
+
+
+def test_links_and_names_go_with_their_note_and_follow_the_others(index: Index, tmp_path: Path) -> None:
+    fill_linked(index)
+    index.write_batch([note("vault/trip.md", "Nothing.\n")], deleted=["other/Oslo.md"])
+    assert link_rows(index, "vault/Oslo.md") == set()
+    assert mentioned(index, "the north") == {}
+    index.write_batch([note("new.md", "See [[gone]] and [[Xylophagous|xylophones]].\n")])
+    assert link_rows(index, "new.md") == {("new.md", 1, None)}
+    index.write_batch([note("gone.md", "---\naliases: [xylophagous]\ntags: [xylotag]\n---\nHere.\n")])
+    assert link_rows(index, "new.md") == {("new.md", 1, "gone.md")}
+    index.write_batch([], deleted=["gone.md", "new.md"])
+    index.purge()
+    files = [path for path in tmp_path.iterdir() if path.is_file()]
+    assert not any(b"xylo" in path.read_bytes().lower() for path in files)
+
+
+def test_a_rebuilt_index_has_the_same_links(index: Index) -> None:
+    fill_linked(index)
+    before = index.links(["vault/Oslo.md", "vault/trip.md"])
+    with closing(index.shadow()) as shadow:
+        shadow.write_batch([note(path, text) for path, text in reversed(LINKED)])
+        shadow.promote()
+    assert index.links(["vault/Oslo.md", "vault/trip.md"]) == before

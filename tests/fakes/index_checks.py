@@ -7,7 +7,7 @@ from pathlib import Path
 
 import apsw
 
-_TABLES = {"notes", "passages", "chunks", "chunk_words", "segments"}
+_TABLES = {"notes", "passages", "chunks", "chunk_words", "segments", "names", "links"}
 
 
 def assert_sound(file: Path) -> None:
@@ -31,6 +31,9 @@ def assert_sound(file: Path) -> None:
             f"SELECT 1 FROM segments_{at} WHERE id >> 24 NOT IN (SELECT id FROM notes_{at})",
             f"SELECT 1 FROM chunks_{at} WHERE note NOT IN (SELECT id FROM notes_{at})",
             f"SELECT 1 FROM segments_{at} WHERE text NOT IN (SELECT id FROM texts)",
+            f"SELECT 1 FROM names_{at} WHERE note NOT IN (SELECT id FROM notes_{at})",
+            f"SELECT 1 FROM notes_{at} WHERE id NOT IN (SELECT note FROM names_{at} WHERE name = '')",
+            f"SELECT 1 FROM links_{at} WHERE id >> 24 NOT IN (SELECT id FROM notes_{at})",
             "SELECT 1 FROM vectors WHERE text NOT IN (SELECT id FROM texts)",
             "SELECT 1 FROM vectors WHERE model NOT IN (SELECT id FROM models)",
             "SELECT 1 FROM vectors JOIN models ON models.id = vectors.model WHERE length(embedding) <> 4 * dimensions",
@@ -67,6 +70,14 @@ def read_index_contents(file: Path) -> dict[str, object]:
                 db.execute(
                     f"SELECT s.id & 16777215, last, heading, digest FROM segments_{at} AS s"
                     " JOIN texts ON texts.id = text WHERE s.id >> 24 = ? ORDER BY s.id",
+                    (note,),
+                ).fetchall(),
+                db.execute(
+                    f"SELECT name, key, words FROM names_{at} WHERE note = ? ORDER BY name", (note,)
+                ).fetchall(),
+                db.execute(
+                    "SELECT id & 16777215, line, key, target, is_wiki, shown"
+                    f" FROM links_{at} WHERE id >> 24 = ? ORDER BY id",
                     (note,),
                 ).fetchall(),
                 [

@@ -24,6 +24,8 @@ def assert_sound_on_server(url: str) -> None:
             f"SELECT 1 FROM commonplace.passages_{at} WHERE note NOT IN (SELECT id FROM commonplace.notes_{at})",
             f"SELECT 1 FROM commonplace.segments_{at} WHERE note NOT IN (SELECT id FROM commonplace.notes_{at})",
             f"SELECT 1 FROM commonplace.chunks_{at} WHERE note NOT IN (SELECT id FROM commonplace.notes_{at})",
+            f"SELECT 1 FROM commonplace.names_{at} WHERE note NOT IN (SELECT id FROM commonplace.notes_{at})",
+            f"SELECT 1 FROM commonplace.links_{at} WHERE note NOT IN (SELECT id FROM commonplace.notes_{at})",
             f"SELECT 1 FROM commonplace.segments_{at} WHERE text NOT IN (SELECT id FROM commonplace.texts)",
             "SELECT 1 FROM commonplace.embeddings WHERE text NOT IN (SELECT id FROM commonplace.texts)",
             "SELECT 1 FROM commonplace.embeddings WHERE model NOT IN (SELECT id FROM commonplace.models)",
@@ -44,7 +46,16 @@ def assert_sound_on_server(url: str) -> None:
             f'SELECT lexeme COLLATE "C" AS word, count(*) FROM commonplace.chunks_{at} AS c, unnest(c.words)'
             " GROUP BY lexeme ORDER BY word"
         )
-        for table in ("notes", "passages", "chunks", "segments", "lexemes", "lexeme_changes"):
+        for table in (
+            "notes",
+            "passages",
+            "chunks",
+            "segments",
+            "lexemes",
+            "lexeme_changes",
+            "names",
+            "links",
+        ):
             assert ask(f"SELECT count(*) FROM commonplace.{table}_{other}") == [(0,)], table
         assert ask(
             f"SELECT notes, chunks, words FROM commonplace.index_sums WHERE generation = '{at}'"
@@ -79,6 +90,12 @@ def read_server_contents(url: str) -> dict[str, object]:
                 ask(
                     "SELECT first, last, heading, encode(digest, 'hex') FROM commonplace.segments@ AS s"
                     " JOIN commonplace.texts AS t ON t.id = s.text WHERE note = %s ORDER BY first",
+                    note,
+                ),
+                ask("SELECT name, key, words FROM commonplace.names@ WHERE note = %s ORDER BY name", note),
+                ask(
+                    "SELECT number, line, key, target, is_wiki, shown FROM commonplace.links@"
+                    " WHERE note = %s ORDER BY number",
                     note,
                 ),
                 ask(

@@ -74,7 +74,7 @@ def test_a_line_is_not_made_blank(text: str) -> None:
 @table_test("line", [1, 3, 4, 5])
 def test_exactly_one_line_is_replaced(form: str, line: int) -> None:
     note = decode(FORMS[form])
-    correction = make_correction(note, line, "drei ✓" if form != "old Windows" else "drei", path="n.md")
+    correction = make_correction(note.text, line, "drei ✓" if form != "old Windows" else "drei", path="n.md")
     edit = correct_lines(note, correction=correction, path="n.md")
     lines = TEXT.split("\n")
     assert decode(edit.removed).text == f"{lines[line - 1]}\n"

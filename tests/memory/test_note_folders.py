@@ -1,4 +1,4 @@
-"""Folders of notes that lie elsewhere: listed, read, searched, and written only if the settings say so."""
+"""Folders of notes outside the workspace: listed, read, searched, and written only if the settings say so."""
 
 import shutil
 from collections.abc import AsyncIterator
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory.errors import NoteMissing, NoteUnreadable, NoteUnwritable, PathRefused
+from memory.folder_checks import find_conflict
 from memory.listing import list_notes
 from memory.memory import Memory
 from memory.note_folders import NoteFolder, NoteFolders
@@ -133,13 +134,13 @@ def test_what_is_excluded_is_not_there(tmp_path: Path) -> None:
         "vault/Trips/Rome.md",
     ]
     assert places.problems() == {}
-    with pytest.raises(PathRefused, match="excluded"):
+    with pytest.raises(PathRefused, match="`exclude`"):
         places.notes.read("vault/Templates/day.md")
     assert "vault/draw.excalidraw.md" not in places.notes.files(limit=20)
 
 
 @pytest.mark.parametrize("gone", ["missing", "empty mount point", "without notes", "a file"])
-def test_a_folder_that_is_away_keeps_its_notes_in_the_index(tmp_path: Path, gone: str) -> None:
+def test_an_unavailable_folder_keeps_its_notes_in_the_index(tmp_path: Path, gone: str) -> None:
     places = Places(tmp_path, writable=True)
     known = places.known()
     shutil.rmtree(places.vault)
@@ -152,23 +153,33 @@ def test_a_folder_that_is_away_keeps_its_notes_in_the_index(tmp_path: Path, gone
     ((path, (why, hides)),) = places.problems(known).items()
     assert path == "vault"
     assert not hides
-    assert why.startswith("it is away: ")
-    assert why.endswith("what was indexed before is still found")
+    assert why.startswith("unavailable: ")
+    assert why.endswith("searches still find what was indexed before")
     if gone == "without notes":
         return
-    with pytest.raises(NoteUnreadable, match="the folder vault is away"):
+    with pytest.raises(NoteUnreadable, match="the folder vault is unavailable"):
         places.notes.read("vault/Oslo.md")
-    with pytest.raises(NoteUnwritable, match="the folder vault is away"):
+    with pytest.raises(NoteUnwritable, match="the folder vault is unavailable"):
         places.notes.append("vault/new.md", "- x", title="T")
     assert not (places.vault / "new.md").exists()
 
 
-def test_an_unknown_folder_that_is_away_hides_notes(tmp_path: Path) -> None:
+def test_an_unavailable_unknown_folder_hides_notes(tmp_path: Path) -> None:
     places = Places(tmp_path)
     shutil.rmtree(places.vault)
-    assert places.problems() == {"vault": (f"it is away: {places.vault} does not exist", True)}
-    places.vault.mkdir()
+    assert places.problems() == {"vault": (f"unavailable: {places.vault} does not exist", True)}
+    places.vault.mkdir()  # a mount point
+    assert places.problems() == {"vault": (f"unavailable: {places.vault} is empty", True)}
+    (places.vault / ".obsidian").mkdir()
     assert places.problems() == {}
+
+
+def test_a_file_with_an_excluded_name_and_another_one_is_listed_under_the_other(tmp_path: Path) -> None:
+    places = Places(tmp_path, exclude=("*.draft.md",))
+    write(places.vault, **{"a.draft": "x\n"})
+    (places.vault / "b.md").hardlink_to(places.vault / "a.draft.md")
+    assert "vault/b.md" in places.paths()
+    assert "vault/a.draft.md" not in places.paths()
 
 
 def test_a_folder_among_the_notes_with_its_name_is_a_problem(tmp_path: Path) -> None:
@@ -178,6 +189,17 @@ def test_a_folder_among_the_notes_with_its_name_is_a_problem(tmp_path: Path) -> 
     ((path, (why, hides)),) = places.problems().items()
     assert (path, hides) == ("memory/vault", True)
     assert "[[memory.folders]]" in why
+
+
+def test_so_is_one_with_its_name_in_the_other_spelling(tmp_path: Path) -> None:
+    write(tmp_path / "elsewhere", a="x\n")
+    write(tmp_path / "memory", Bücher__own="mine\n")
+    folder = NoteFolder(tmp_path / "elsewhere", "B\u00fccher", is_writable=False)
+    notes = Notes(tmp_path / "memory", private=tmp_path / "private", others=[folder])
+    listing = notes.walk()
+    assert [note.path for note in listing.notes] == ["B\u00fccher/a.md"]
+    assert ["[[memory.folders]]" in each.reason for each in listing.problems] == [True]
+    assert "already have a folder" in find_conflict(notes.folders, private=tmp_path / "private")
 
 
 @asynccontextmanager
@@ -192,7 +214,7 @@ async def opened(places: Places) -> AsyncIterator[Memory]:
         yield it
 
 
-async def test_it_is_searched_and_comes_back_after_being_away(tmp_path: Path) -> None:
+async def test_it_is_searched_and_comes_back_after_being_unavailable(tmp_path: Path) -> None:
     places = Places(tmp_path)
     before = snapshot(places.vault)
     async with opened(places) as memory:
@@ -206,14 +228,14 @@ async def test_it_is_searched_and_comes_back_after_being_away(tmp_path: Path) ->
         results = await memory.search("boat")
         assert [hit.path for hit in results.hits] == ["vault/Oslo.md"]
         assert results.notice == ""
-        ((away,),) = [[each.away for each in (await memory.status()).folders]]
-        assert away == f"it is away: {places.vault} does not exist; what was indexed before is still found"
+        ((absence,),) = [[each.absence for each in (await memory.status()).folders]]
+        assert absence.startswith(f"unavailable: {places.vault} does not exist; searches still find")
         (tmp_path / "unmounted").rename(places.vault)
         (places.vault / "Oslo.md").unlink()
         await memory.sync()
         assert (await memory.search("boat")).hits == ()
         (folder,) = (await memory.status()).folders
-        assert (folder.name, folder.away, folder.write) == ("vault", "", False)
+        assert (folder.name, folder.absence, folder.write) == ("vault", "", False)
 
 
 async def test_a_search_says_that_a_folder_was_never_read(tmp_path: Path) -> None:
@@ -222,7 +244,7 @@ async def test_a_search_says_that_a_folder_was_never_read(tmp_path: Path) -> Non
     async with opened(places) as memory:
         results = await memory.search("tea")
         assert len(results.hits) == 1
-        assert results.notice == f"Not searched: vault (it is away: {places.vault} does not exist)."
+        assert results.notice == f"Not searched: vault (unavailable: {places.vault} does not exist)."
 
 
 async def test_a_folder_that_the_settings_no_longer_name_leaves_the_index(tmp_path: Path) -> None:
@@ -242,3 +264,18 @@ def test_folders_are_located_by_their_names() -> None:
     assert folders.locate(["Vault", "a.md"]) == (own, ("Vault", "a.md"))
     assert folders.locate(["vault.md"]) == (own, ("vault.md",))
     assert folders.find_file("vault/b/a.md") == Path("/v/b/a.md")
+
+
+async def test_what_is_excluded_leaves_the_index_though_the_folder_is_away(tmp_path: Path) -> None:
+    places = Places(tmp_path)
+    async with opened(places) as memory:
+        assert (await memory.sync()).added == 3
+    places.vault.rename(tmp_path / "unmounted")
+    settings = MemorySettings(
+        folders=(FolderSettings(path=str(places.vault), name="vault", exclude=("Trips/",)),)
+    )
+    async with Memory(settings, workspace=tmp_path, now=lambda: datetime(2026, 11, 28, tzinfo=UTC)) as memory:
+        assert (await memory.sync()).removed == 1
+        assert (await memory.search("train")).hits == ()
+        assert (await memory.search("boat")).hits != ()
+        assert (await memory.sync()).removed == 0

@@ -8,6 +8,7 @@ import pytest
 
 from memory.ranking.candidates import CandidatePassage, PassageRun, SearchCandidates, Similarity
 from memory.ranking.fusion import Weights
+from memory.ranking.lead import find_lead
 from memory.ranking.snippets import cut_snippet
 from memory.ranking.term_counter import count_frequencies
 from memory.ranking.ties import EXACT_TIE, score_band
@@ -631,3 +632,46 @@ def test_similarity_adds_to_evidence_and_its_absence_is_average() -> None:
     assert replace(hit, by_meaning=0.0).evidence == 0.5
     assert replace(hit, by_meaning=1.0).evidence == 1
     assert replace(hit, coverage=0.0, by_meaning=0.5).evidence == pytest.approx(0.707107)
+
+
+def test_a_note_is_found_by_its_names_as_by_its_path() -> None:
+    named = replace(run("nyc.md", "A harbour.", "A bridge."), names="big appl")
+    other = run("b.md", "An apple.")
+    assert lines(hits("big apple", named, other))[0] == ("b.md", 1)
+    assert ("nyc.md", 1) in lines(hits("big apple", named, other))
+
+
+def test_a_mentioned_note_is_found_by_its_first_paragraph() -> None:
+    texts = ("# NYC", "A harbour.", "A bridge to the big island with apple trees.")
+    mentioned = replace(run("nyc.md", *texts), names="big appl", mentioned="big appl")
+    other = run("b.md", "We ate an apple, a big one, and then another.")
+    assert lines(hits("big apple harbour", mentioned, other))[0] == ("nyc.md", 2)
+    front = PassageRun(
+        "nyc.md", (CandidatePassage(1, 3, "", False, "---\na: b\n---", "b"), *mentioned.passages)
+    )
+    assert find_lead(front.passages) == 2
+    assert find_lead((front.passages[0],)) == 0
+
+
+def test_a_tag_that_no_note_has_is_only_a_word() -> None:
+    assert lines(hits("#oslo", run("a.md", "oslo"))) == [("a.md", 1)]
+    assert hits("#oslo", run("a.md", "oslo"))[0].score == hits("oslo", run("a.md", "oslo"))[0].score
+
+
+def ranked(links: set[tuple[str, str]], *runs: PassageRun) -> list[str]:
+    terms, _ = read_query("oslo fjord", date(2026, 11, 23))
+    found = SearchCandidates(runs, count_frequencies(terms, runs), 50, frozenset(links))
+    return [hit.path for hit in rank(terms, found, limit=10, snippet_max_chars=700, source="fts")]
+
+
+def test_among_near_ties_a_note_linked_with_a_better_hit_comes_first() -> None:
+    best = run("best.md", "oslo fjord")
+    ties = [run(f"{name}.md", "oslo harbour") for name in "abc"]
+    assert ranked(set(), best, *ties) == ["best.md", "a.md", "b.md", "c.md"]
+    assert ranked({("best.md", "c.md")}, best, *ties) == ["best.md", "c.md", "a.md", "b.md"]
+    assert ranked({("b.md", "best.md"), ("a.md", "x.md")}, best, *ties) == ["best.md", "b.md", "a.md", "c.md"]
+
+
+def test_no_link_displaces_an_exact_hit() -> None:
+    exact, partly = run("z.md", "oslo fjord"), run("a.md", "oslo oslo")
+    assert ranked({("a.md", "z.md"), ("b.md", "a.md")}, run("b.md", "fjord"), exact, partly)[0] == "z.md"

@@ -162,6 +162,25 @@ def test_tables_of_another_version_are_recreated(file: Path) -> None:
     second.close()
 
 
+def test_notes_of_the_version_without_links_are_found_until_they_are_indexed_again(file: Path) -> None:
+    first = SqliteIndex(file, fingerprint="one")
+    first.write_batch([note("a.md", "- passport")])
+    first.close()
+    db = apsw.Connection(str(file))
+    db.execute("UPDATE about SET value = '5/one' WHERE key = 'fingerprint'")
+    db.execute("DROP TABLE names_a; DROP TABLE links_a")
+    db.close()
+    second = SqliteIndex(file, fingerprint="one")
+    assert second.is_outdated()
+    assert paths(second, "passport") == ["a.md"]
+    assert second.links(["a.md"]) == []
+    fill_anew(second, [note("a.md", "- passport"), note("b.md", "- passport")])
+    assert not second.is_outdated()
+    assert sorted(paths(second, "passport")) == ["a.md", "b.md"]
+    second.close()
+    assert_sound(file)
+
+
 def test_another_fingerprint_keeps_the_vectors(file: Path) -> None:
     first = SqliteIndex(file, fingerprint="one")
     first.write_batch([note(f"{n}.md", f"- passport {n}") for n in range(5)])

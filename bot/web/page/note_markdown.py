@@ -1,7 +1,7 @@
-"""Pure: renders a note's Markdown as HTML, with an anchor for each line."""
+"""Pure: renders a note's Markdown as HTML, with an anchor for each line; links and tags lead to pages."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from html import escape
 from pathlib import PurePosixPath
@@ -12,23 +12,28 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-from bot.web.page.urls import note_url
+from bot.web.page.urls import note_url, tag_url
+from memory.backlinks import NO_LINKS, NoteLinks
+from memory.front_matter import FrontMatter, Property, read_front_matter
+from memory.link_targets import may_be_note
+from memory.note_links import NoteLink, match_wiki_link
+from memory.note_tags import clean_tag, split_tags
 
-_FRONT_MATTER_LINES = 100
-"""Maximum length of a front matter block."""
 
-
-def render_note(text: str, *, path: str, first_line: int = 1) -> str:
+def render_note(text: str, *, path: str, first_line: int = 1, links: NoteLinks = NO_LINKS) -> str:
     """Return the HTML of a note, or of its part from `first_line` (1-based); it loads and runs nothing.
 
-    Raw HTML is shown as text. Pictures become links, links to other notes lead to their pages, and URLs that would do
-    more than open a page become text. Line n has the anchor `Ln`.
+    Raw HTML is shown as text. Pictures become links, links to other notes lead to their pages, tags to a search for
+    them, and URLs that would do more than open a page become text. Line n has the anchor `Ln`. `links`: where the
+    links of the note lead to; those to no note are marked.
     """
-    if first_line == 1:
-        text = _fence_properties(text)
-    env = {"path": path, "offset": first_line, "anchored": first_line - 1}
+    env = {"path": path, "offset": first_line, "anchored": first_line - 1, "links": links}
+    front = read_front_matter(text) if first_line == 1 else FrontMatter()
+    properties = _render_properties(front, env)
+    if front.last_line:
+        text = "\n" * front.last_line + text.split("\n", front.last_line)[-1]
     html = str(_make_renderer().render(text, env))
-    return html + _anchors_until(first_line + text.removesuffix("\n").count("\n"), env)
+    return properties + html + _anchors_until(first_line + text.removesuffix("\n").count("\n"), env)
 
 
 def render_lines(text: str, *, first_line: int = 1) -> str:
@@ -46,6 +51,7 @@ def _make_renderer() -> "MarkdownIt":
     markdown = MarkdownIt("commonmark", {"html": False, "breaks": False}).enable(["table", "strikethrough"])
     markdown.inline.ruler.at("newline", _with_line_numbers(rules_inline.newline))
     markdown.inline.ruler.at("escape", _with_line_numbers(rules_inline.escape))
+    markdown.inline.ruler.before("link", "wikilink", _parse_wiki_link)
     markdown.core.ruler.push("tame_links", _restrict_links)
     for name, rule in {
         "fence": _render_code,
@@ -57,6 +63,8 @@ def _make_renderer() -> "MarkdownIt":
         "softbreak": _render_line_break,
         "hardbreak": _render_line_break,
         "inline_line": _render_line,
+        "wikilink": _render_wiki_link,
+        "tag": _render_tag,
     }.items():
         markdown.add_render_rule(name, rule)
     return markdown
@@ -89,18 +97,129 @@ def _restrict_links(state: Any) -> None:
         line = block.map[0]
         children = [Token("inline_line", "", 0, meta={"line": line})]
         open_links: list[bool] = []
-        for child in block.children:
+        for before, child in zip((None, *block.children), block.children, strict=False):
             if child.type in ("softbreak", "hardbreak"):
                 child.meta = {"line": line + child.meta["above"]}
             elif child.type == "link_open":
-                leads = _link_target(str(child.attrs.get("href", "")), state.env["path"])
+                href = str(child.attrs.get("href", ""))
+                leads, is_broken = _find_target(href, state.env)
                 open_links.append(bool(leads))
                 child.tag = "a" if leads else "span"
-                child.attrs = {"href": leads, "rel": "noopener noreferrer"} if leads else {}
+                child.attrs = (
+                    {"href": leads, "rel": "noopener noreferrer"} if leads else _BROKEN if is_broken else {}
+                )
             elif child.type == "link_close":
                 child.tag = "a" if open_links.pop() else "span"
+            elif child.type == "text" and "#" in child.content and not any(open_links):
+                begins_line = before is None or before.type in ("softbreak", "hardbreak")
+                children += _split_text(child.content, begins_line=begins_line)
+                continue
             children.append(child)
         block.children = children
+
+
+_BROKEN = {"class": "broken", "title": "No note has this name"}
+
+
+def _split_text(text: str, *, begins_line: bool) -> "Iterator[Token]":
+    """Yield tokens for a text and the tags in it."""
+    from markdown_it.token import Token
+
+    for part, tag in split_tags(text) if begins_line else _split_later_tags(text):
+        yield (
+            Token("tag", "", 0, content=part, meta={"tag": tag})
+            if tag
+            else Token("text", "", 0, content=part)
+        )
+
+
+def _split_later_tags(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a text within a line, as `split_tags` does; a tag needs a space before it."""
+    yield from (
+        (part[1:] if place == 0 else part, tag) for place, (part, tag) in enumerate(split_tags("." + text))
+    )
+
+
+def _parse_wiki_link(state: Any, silent: bool) -> bool:
+    """Parse `[[target]]` and `![[target]]` for markdown-it."""
+    start = state.pos + (1 if state.src.startswith("![[", state.pos) else 0)
+    if not state.src.startswith("[[", start) or (link := match_wiki_link(state.src, start)) is None:
+        return False
+    if not silent:
+        token = state.push("wikilink", "", 0)
+        token.meta = {"link": link}
+    state.pos = link.end
+    return True
+
+
+def _render_wiki_link(
+    renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]
+) -> str:
+    return _format_wiki_link(tokens[index].meta["link"], env)
+
+
+def _format_wiki_link(link: NoteLink, env: dict[str, Any]) -> str:
+    """Return the HTML of a wikilink: a link to the note's page, or its text, marked if there is no such note."""
+    shown = escape(
+        f"{link.label} > {link.heading}" if link.heading and link.label == link.target else link.label
+    )
+    links: NoteLinks = env["links"]
+    if note := links.find(link):
+        return f'<a href="{escape(note_url(note))}" rel="noopener noreferrer">{shown}</a>'
+    if links.knows(link) and may_be_note(link.target):
+        return f'<span class="{_BROKEN["class"]}" title="{_BROKEN["title"]}">{shown}</span>'
+    return shown
+
+
+def _render_tag(
+    renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]
+) -> str:
+    return _format_tag(tokens[index].meta["tag"], tokens[index].content)
+
+
+def _format_tag(tag: str, shown: str) -> str:
+    return f'<a class="tag" href="{escape(tag_url(tag))}">{escape(shown)}</a>'
+
+
+def _find_target(href: str, env: dict[str, Any]) -> tuple[str, bool]:
+    """Return the URL that a Markdown link leads to, "" for none, and whether it names a note that does not exist."""
+    leads = _link_target(href, env["path"])
+    target, _, fragment = href.partition("#")
+    link = NoteLink(1, 0, 0, unquote(target.partition("?")[0]), "", is_wiki=False)
+    links: NoteLinks = env["links"]
+    if not links.knows(link):
+        return leads, False
+    if note := links.find(link):
+        line = re.fullmatch(r"L([1-9]\d{0,8})", fragment)
+        return note_url(note, int(line[1]) if line else None), False
+    return "", may_be_note(link.target)
+
+
+def _render_properties(front: FrontMatter, env: dict[str, Any]) -> str:
+    """Return front matter as a table, with the anchors of its lines."""
+    if not front.last_line:
+        return ""
+    rows = "".join(
+        f'<tr><th scope="row">{_line_anchor(each.line - 1, env)}{escape(each.key)}</th>'
+        f"<td>{_format_values(each, front, env)}</td></tr>\n"
+        for each in front.properties
+    )
+    end = _anchors_until(front.last_line, env)
+    return f'<div class="table properties"><table aria-label="Properties">\n{rows}</table></div>{end}\n'
+
+
+def _format_values(one: Property, front: FrontMatter, env: dict[str, Any]) -> str:
+    if one.key.lower() in ("tags", "tag"):
+        tags = (
+            _format_tag(found, f"#{tag}") if (found := clean_tag(tag)) else escape(tag) for tag in front.tags
+        )
+        return " ".join(tags)
+    return "<br>".join(_format_value(value, env) for value in one.values)
+
+
+def _format_value(value: str, env: dict[str, Any]) -> str:
+    link = match_wiki_link(value, 0)
+    return _format_wiki_link(link, env) if link and link.end == len(value) else escape(value)
 
 
 def _link_target(target: str, path: str) -> str:
@@ -203,14 +322,3 @@ def _render_table_end(
     renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]
 ) -> str:
     return "</table></div>\n"
-
-
-def _fence_properties(text: str) -> str:
-    """Turn front matter, between two lines of `---`, into a code block."""
-    if not text.startswith("---\n"):
-        return text
-    lines = text.split("\n")
-    for number, line in enumerate(lines[1:_FRONT_MATTER_LINES], start=1):
-        if line.rstrip() in ("---", "..."):
-            return "\n".join(["```", *lines[1:number], "```", *lines[number + 1 :]])
-    return text

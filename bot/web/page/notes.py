@@ -15,6 +15,7 @@ from bot.web.context import services_key
 from bot.web.page.note_markdown import render_lines, render_note
 from bot.web.page.rendering import page_response
 from bot.web.page.urls import LINES_PER_PAGE, NOTES_URL, folder_url, note_url
+from memory.backlinks import NO_LINKS, Backlink, NoteLinks
 from memory.dates.note_name import note_date
 from memory.errors import MemoryFault, NoteMissing, NoteUnreadable
 from memory.listing import NoteStat
@@ -27,6 +28,11 @@ MAX_CHARACTERS: Final = 200_000
 """Limit for rendering Markdown; longer parts of a note are shown as plain text."""
 MAX_COLUMNS: Final = 100
 """Limit for the columns of a table. The renderer adds missing cells: ten tables of thousands take half a minute."""
+
+LINKS_SECONDS: Final = 3.0
+"""How long a note's page waits for the index, which may be busy indexing many notes, to tell its links."""
+MAX_LINE_CHARS: Final = 300
+"""Limit for a shown line of another note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,15 @@ class Breadcrumb:
 
     name: str
     address: str
+
+
+@dataclass(frozen=True, slots=True)
+class BacklinkView:
+    """A line of another note that links to this one."""
+
+    place: str
+    address: str
+    text: str
 
 
 def add_notes(app: web.Application) -> None:
@@ -119,9 +134,10 @@ async def _note_page(request: web.Request, path: str) -> web.Response:
     laid_out = len(note.text) <= MAX_CHARACTERS and all(
         line.count("|") <= MAX_COLUMNS for line in note.text.split("\n")
     )
+    links = await _read_links(request, note.path)
     # In a thread: a long note takes a tenth of a second, which must not delay messages.
     html = await asyncio.to_thread(
-        partial(render_note, note.text, path=note.path, first_line=first)
+        partial(render_note, note.text, path=note.path, first_line=first, links=links)
         if laid_out
         else partial(render_lines, note.text, first_line=first)
     )
@@ -133,6 +149,8 @@ async def _note_page(request: web.Request, path: str) -> web.Response:
         path=escape_path(note.path),
         steps=breadcrumbs(folder),
         html=html,
+        linked_from=[_backlink_view(each) for each in links.backlinks],
+        more_links=links.more,
         plain=f"{note_url(note.path)}?plain",
         first=note.line_start,
         last=note.line_end,
@@ -140,6 +158,21 @@ async def _note_page(request: web.Request, path: str) -> web.Response:
         earlier=note_url(note.path, max(1, first - LINES_PER_PAGE)) if first > 1 else "",
         later=note_url(note.path, note.line_end + 1) if note.line_end < note.total_lines else "",
     )
+
+
+async def _read_links(request: web.Request, path: str) -> NoteLinks:
+    """Return a note's links; none if the index cannot tell them soon."""
+    try:
+        async with asyncio.timeout(LINKS_SECONDS):
+            return await request.app[services_key].memory.links_of(path)
+    except (MemoryFault, TimeoutError):
+        return NO_LINKS
+
+
+def _backlink_view(link: Backlink) -> BacklinkView:
+    text = " ".join(link.text.split())
+    shown = text if len(text) <= MAX_LINE_CHARS else f"{text[:MAX_LINE_CHARS]}…"
+    return BacklinkView(f"{escape_path(link.path)}:{link.line}", note_url(link.path, link.line), shown)
 
 
 def list_folder(

@@ -11,11 +11,12 @@ from bot.note_refs import format_note_ref
 from bot.said_in_chats import name_chat
 from bot.sanitize import one_line
 from bot.search_sources import SearchSource
+from bot.visible_names import escape_path
 from bot.web.context import services_key
 from bot.web.conversations import search_over_http, searches_chats
 from bot.web.page.highlight import HighlightPiece, highlight
 from bot.web.page.urls import note_url
-from memory.search import SearchHit, SearchResults, Source
+from memory.search import Neighbour, SearchHit, SearchResults, Source
 from memory.tokenizer import Term, parse_query
 
 MAX_QUERY_CHARS = 1000
@@ -56,6 +57,20 @@ class SaidView:
 
 
 @dataclass(frozen=True, slots=True)
+class NeighbourView:
+    """A note that a link ties to a result."""
+
+    path: str
+    address: str
+    """Of the note, or of the line in it with the link."""
+    place: str
+    """Where the link is."""
+    place_address: str
+    is_linked: bool
+    """True if a result links to it, False if it links to a result."""
+
+
+@dataclass(frozen=True, slots=True)
 class SearchView:
     """The results of a search, best first."""
 
@@ -64,6 +79,7 @@ class SearchView:
     notice: str
     """Why the search was incomplete."""
     messages: tuple[SaidView, ...] = ()
+    neighbours: tuple[NeighbourView, ...] = ()
 
     @property
     def by_words_alone(self) -> bool:
@@ -121,7 +137,20 @@ def search_view(results: SearchResults) -> SearchView:
     terms = parse_query(results.query)
     histories = zip(results.hits, describe_histories(results.hits), strict=True)
     views = tuple(_passage_view(hit, terms, history) for hit, history in histories)
-    return SearchView(results.query, views, results.notice)
+    return SearchView(
+        results.query, views, results.notice, neighbours=tuple(map(_neighbour_view, results.neighbours))
+    )
+
+
+def _neighbour_view(one: Neighbour) -> NeighbourView:
+    is_linked = one.direction == "to"
+    return NeighbourView(
+        path=escape_path(one.path),
+        address=note_url(one.path) if is_linked else note_url(one.path, one.line),
+        place=f"{escape_path(one.hit)}:{one.line}" if is_linked else escape_path(one.hit),
+        place_address=note_url(one.hit, one.line) if is_linked else note_url(one.hit),
+        is_linked=is_linked,
+    )
 
 
 def _passage_view(hit: SearchHit, terms: list[Term], history: str) -> PassageView:

@@ -16,6 +16,11 @@ def note_url(path: str, line: int | None = None) -> str:
     return f"{address}{f'?line={first}' if first > 1 else ''}#L{line}"
 
 
+def tag_url(tag: str) -> str:
+    """Return the URL of a search for a tag, given without `#`."""
+    return f"/search?q=%23{quote(tag, safe='')}"
+
+
 def folder_url(folder: str, page: int = 1) -> str:
     """Return the URL of a folder's page; "" is the root."""
     inside = f"{quote(folder)}/" if folder else ""

@@ -19,6 +19,7 @@ from bot.sources_json import encode_sources
 from bot.state.changes import ChangeOrigin
 from bot.state.chat_list import read_latest_conversations
 from bot.state.database import StateFault
+from bot.tools.changes import ChangesBefore, ChangesLimit, ChangesOfNote
 from bot.tools.memory import memory_tools
 from bot.tools.toolbox import BadCall, Tool, did_you_mean, tool
 from bot.undo import UndoRefused
@@ -129,11 +130,7 @@ def rpc_methods(services: Services) -> Methods:
 
     @tool
     async def changes(
-        limit: Annotated[
-            int, Field(description="Maximum number; the latest come first.", ge=1, le=1000)
-        ] = 20,
-        before: Annotated[int, Field(description="Only changes with lower numbers; 0 for all.", ge=0)] = 0,
-        path: Annotated[str, Field(description="Only changes to this note.")] = "",
+        limit: ChangesLimit = 20, before: ChangesBefore = 0, path: ChangesOfNote = ""
     ) -> dict[str, Any]:
         """List the latest changes to the notes by everybody; needs a server.token in the settings."""
         return await list_changes_over_http(services, limit=limit, before=before, path=path)

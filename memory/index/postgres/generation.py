@@ -12,10 +12,12 @@ from memory.embeddings.protocol import ModelId, Vector
 from memory.errors import IndexCorrupted, IndexUnavailable
 from memory.folder_scope import FolderScope
 from memory.index.mean_centering import MeanVector
+from memory.index.note_graph import LEAD_REACH, ResolvedLink, build_candidates, find_mentions, list_links
 from memory.index.postgres import active_instances, claims, model_versions
 from memory.index.postgres import vectors as stored
 from memory.index.postgres.full_text import PostgresFullText
 from memory.index.postgres.initialization import IndexRecreated, check_state, prepare, recreate
+from memory.index.postgres.links import PostgresLinks, read_lines
 from memory.index.postgres.liveness_lock import LivenessLock
 from memory.index.postgres.notes import merge_lexemes, read_notes, read_stamps, write_notes
 from memory.index.postgres.passage_runs import Similarities, read_chunk_spans, read_day_spans, read_runs
@@ -202,6 +204,7 @@ class GenerationIndex:
         days: Sequence[DayRange] = (),
         today: date = date.max,
         within: Collection[str] | None = None,
+        phrases: Collection[str] = (),
     ) -> SearchCandidates:
         """See `Index.candidates`."""
         if not terms and not vector_query and not days:
@@ -214,6 +217,9 @@ class GenerationIndex:
             proposal = propose(full_text, terms, limit=limit, today=today)
             found = read_chunk_spans(tables, proposal.chunks)
             found += read_day_spans(tables, days, scope.notes if scope else None)
+            folders, links = scope.folders if scope else None, PostgresLinks(tables)
+            mentions = find_mentions(links, phrases, folders)
+            found += ((note, 0, LEAD_REACH) for note in links.find_notes(mentions).values())
             compare: Similarities | None = None
             model = stored.find_model(tx.db, vector_query.model) if vector_query else None
             if vector_query and model is not None:
@@ -228,10 +234,21 @@ class GenerationIndex:
                 )
                 mean = self._mean_vector(tx, model, scope, size=len(vector_query.vector))
                 compare = partial(stored.read_similarities, tx.db, self._searcher, model, vector_query, mean)
-            runs = tuple(read_runs(tables, found, compare))
-            return SearchCandidates(runs, proposal.frequencies, proposal.total)
+            runs = read_runs(tables, found, compare)
+            return build_candidates(links, runs, mentions, proposal, folders)
 
         return self._run_read(look)
+
+    def links(
+        self, paths: Collection[str], *, within: Collection[str] | None = None
+    ) -> Sequence[ResolvedLink]:
+        """See `Index.links`."""
+        folders = None if within is None else FolderScope.of(within)
+        return self._run_read(lambda tx: list_links(PostgresLinks(tx.tables), paths, folders))
+
+    def lines(self, places: Sequence[tuple[str, int]]) -> Sequence[str]:
+        """See `Index.lines`."""
+        return self._run_read(lambda tx: read_lines(tx.tables, places))
 
     def _find_scope(self, tx: ServerTransaction, folders: FolderScope) -> PostgresScope:
         if self._scope is None or self._scope[0] != (tx.version, folders):

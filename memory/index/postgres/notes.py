@@ -8,6 +8,7 @@ from typing import Any
 from memory.dates import note_date, passage_dates
 from memory.index.passage_spans import latest_day
 from memory.index.postgres.lexemes import format_tsvector
+from memory.index.postgres.links import link_rows, name_rows
 from memory.index.postgres.schema import MERGE_LOCK, PostgresTables, next_tick, strip_invalid
 from memory.index.protocol import IndexedNote, KnownNote, Stamp
 from memory.postgres.lock_keys import lock_key
@@ -144,7 +145,8 @@ def _remove(
     ):
         before[names[note]][text] = times
         change.left[text] += times
-    tables.run("DELETE FROM commonplace.passages@ WHERE note = ANY(%s)", ids)
+    for table in ("passages", "names", "links"):
+        tables.run(f"DELETE FROM commonplace.{table}@ WHERE note = ANY(%s)", ids)  # noqa: S608 - only our own
     for lexeme, count in tables.run(
         "SELECT lexeme, count(*) FROM commonplace.chunks@ AS c, unnest(c.words) WHERE note = ANY(%s) GROUP BY lexeme",
         ids,
@@ -175,6 +177,9 @@ def _insert(
     texts = _count_new_uses(tables, come, change.left) if counts_uses else _add_texts(tables, come)
     ids = dict(zip([note.path for note in notes], _new_ids(tables, "note_ids", len(notes)), strict=True))
     tables.copy("notes", (_note_row(ids[note.path], note) for note in notes))
+    tables.copy("names", (row for note in notes for row in name_rows(ids[note.path], note)))
+    if any(note.links for note in notes):
+        tables.copy("links", (row for note in notes for row in link_rows(ids[note.path], note)))
     days = {note.path: _passage_days(note) for note in notes}
     tables.copy(
         "passages", (row for note in notes for row in _passage_rows(ids[note.path], note, days[note.path]))
@@ -259,7 +264,10 @@ def _passage_rows(note_id: int, note: IndexedNote, days: Sequence[int | None]) -
 def _chunk_rows(
     note_id: int, note: IndexedNote, days: Sequence[int | None], ids: Iterator[int], change: IndexDelta
 ) -> Iterator[tuple[Any, ...]]:
-    name = tokenize(note.path.removesuffix(".md"))
+    name = [
+        *tokenize(note.path.removesuffix(".md")),
+        *(word for each in note.names for word in each.words.split()),
+    ]
     for chunk in note.chunks:
         inside = " ".join(note.words[chunk.first : chunk.last + 1])
         words, length, lexemes = format_tsvector([*name, *tokenize(chunk.heading), *inside.split()])

@@ -23,7 +23,7 @@ MERGE_LOCK = "merge"
 _NAME_ENDS = re.compile("(?<=[a-z])@")
 """Does not match within `@@`, PostgreSQL's match operator."""
 
-NOTE_TABLES = ("notes", "passages", "chunks", "lexemes", "lexeme_changes", "segments")
+NOTE_TABLES = ("notes", "passages", "chunks", "lexemes", "lexeme_changes", "segments", "names", "links")
 
 _COMMON = """
 CREATE TABLE IF NOT EXISTS commonplace.index_state (
@@ -172,7 +172,33 @@ BEGIN
     END LOOP;
 END $$;
 """
-STEPS = (_TABLES, _DAYS + _UNKNOWN, _NO_GRAPHS)
+_LINKS_OF_ONE_GENERATION = """
+CREATE TABLE IF NOT EXISTS commonplace.names@ (
+    note bigint NOT NULL,
+    name text NOT NULL,  -- an alias, a title or a tag; '' for the file name
+    key text NOT NULL,  -- of links that call it so, see memory.link_targets; '' if none do
+    words text NOT NULL,
+    PRIMARY KEY (note, name)
+);
+CREATE INDEX IF NOT EXISTS names@_key ON commonplace.names@ (key) WHERE key <> '';
+CREATE INDEX IF NOT EXISTS names@_words ON commonplace.names@ (words);
+CREATE TABLE IF NOT EXISTS commonplace.links@ (
+    note bigint NOT NULL,
+    number integer NOT NULL,
+    line integer NOT NULL,
+    key text NOT NULL,
+    target text NOT NULL,  -- '' if it is the key
+    is_wiki boolean NOT NULL,
+    shown text NOT NULL,  -- the words of its text; '' if they are the target's
+    PRIMARY KEY (note, number)
+);
+CREATE INDEX IF NOT EXISTS links@_key ON commonplace.links@ (key);
+CREATE INDEX IF NOT EXISTS links@_shown ON commonplace.links@ (shown) WHERE shown <> '';
+ALTER TABLE commonplace.names@ ALTER name SET STATISTICS 0, ALTER key SET STATISTICS 0, ALTER words SET STATISTICS 0;
+ALTER TABLE commonplace.links@ ALTER key SET STATISTICS 0, ALTER target SET STATISTICS 0, ALTER shown SET STATISTICS 0;
+"""
+_LINKS = "".join(_LINKS_OF_ONE_GENERATION.replace("@", f"_{each}") for each in GENERATIONS)
+STEPS = (_TABLES, _DAYS + _UNKNOWN, _NO_GRAPHS, _LINKS + _UNKNOWN)
 """A released step is never changed; add another step instead."""
 
 

@@ -30,6 +30,8 @@ from bot.models.protocol import UserMessage
 from bot.process_lock import RESTORE_PENDING, ProcessLock, is_unfinished
 from bot.state.database import State
 from bot.state.snapshot import check_database, copy_database
+from memory import hidden_lines
+from memory.hidden_lines import HiddenLines
 from tests.fakes.commonplace import ROOT
 from tests.fakes.stored_conversation import entries, open_conversation
 
@@ -951,3 +953,20 @@ async def test_only_one_without_notes_asks_for_a_program_that_knows_such(workspa
     assert "notes" not in usual, "an older version would not know it"
     alone = written((await workspace.backups.make_nightly(keep=2, notes=False)).file)
     assert (alone["format"], alone["notes"]) == (2, False)
+
+
+async def test_damaged_hidden_lines_keep_nobody_from_a_backup_and_come_back_from_one(
+    workspace: Workspace,
+) -> None:
+    hidden = HiddenLines(workspace.private)
+    hidden.hide("vault/a.md", ["one"])
+    whole = (await workspace.backups.make()).file
+    (workspace.private / hidden_lines.FILE).write_text("{")
+    without = await workspace.backups.make(workspace.folder / "without.tar.gz")
+    (problem,) = without.problems
+    assert "hidden-lines.json is damaged" in problem
+    workspace.restore(without.file)
+    assert (workspace.private / hidden_lines.FILE).read_text() == "{"
+    kept = workspace.restore(whole)
+    assert hidden.blank("vault/a.md", "one\ntwo") == "\ntwo"
+    assert (kept / hidden_lines.FILE).read_text() == "{"

@@ -65,6 +65,7 @@ def test_changes_as_json(commonplace: Commonplace) -> None:
         "person": "terminal:owner",
         "chat": "terminal:main",
         "made_by": "command",
+        "client": "",
         "model": "",
         "says": [],
         "undoes": 0,

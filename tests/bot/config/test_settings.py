@@ -559,6 +559,23 @@ def test_every_key_can_be_a_variable(keys: tuple[str, ...]) -> None:
         ("_build_sources = 1\n__pydantic_self__ = 1", ["is not a known key"]),
         ("[memory.local]\nx = 1", ["memory.local is"]),
         ("[memory.embedding.cache]\nsize = 1", ["memory.embedding.cache.size is"]),
+        # programs
+        ('[mcp.tokens.a]\ntoken = "short"', ["mcp.tokens.a.token is invalid", "at least 16", "openssl rand"]),
+        ('[mcp.tokens.a]\ntoken = "with a space in it"', ["mcp.tokens.a.token is invalid"]),
+        ('[mcp.tokens.a]\nrights = "read"', ["mcp.tokens.a.token is missing"]),
+        (
+            f'[mcp.tokens.a]\ntoken = "{"x" * 16}"\nrights = "all"',
+            ['mcp.tokens.a.rights = "all"', '"read", "append", "write"'],
+        ),
+        (f'[mcp.tokens."a b"]\ntoken = "{"x" * 16}"', ["mcp.tokens", "unlike 'a b'"]),
+        (
+            f'[mcp.tokens.a]\ntoken = "{"x" * 16}"\n[mcp.tokens.b]\ntoken = "{"x" * 16}"',
+            ["mcp.tokens.b.token is invalid", "a token other than that of a"],
+        ),
+        (
+            f'[server]\ntoken = "{"x" * 16}"\n[mcp.tokens.a]\ntoken = "{"x" * 16}"',
+            ["mcp.tokens.a.token is invalid", "a token other than server.token"],
+        ),
         # people
         (
             '[server]\ntrusted_proxies = ["10.0.0.0/33"]',
@@ -738,6 +755,11 @@ def test_a_mistake_in_the_file_is_named_with_what_is_allowed(text: str, expected
             "x",
             ["COMMONPLACE_MEMROY__PATH is not a", "did you mean COMMONPLACE_MEMORY__PATH"],
         ),
+        (
+            "COMMONPLACE_MEMORY_FOLDERS__WRITE",
+            "x",
+            ["did you mean COMMONPLACE_MEMORY__FOLDERS (memory.folders)"],
+        ),
         ("COMMONPLACE_MEMORY_PATH", "x", ["did you mean COMMONPLACE_MEMORY__PATH (memory.path)"]),
         ("commonplace_prot", "x", ["commonplace_prot is not a known setting", "COMMONPLACE_SERVER__PORT"]),
         ("COMMONPLACE_", "x", ["COMMONPLACE_ is not a known setting"]),
@@ -849,7 +871,8 @@ SECRET = "s3cret-Value"
 def secret_keys() -> list[tuple[str, ...]]:
     found = []
     for keys in known_keys(Settings):
-        named = tuple("openai" if key == "NAME" else key for key in keys)
+        name = "cursor" if keys[0] == "mcp" else "openai"
+        named = tuple(name if key == "NAME" else key for key in keys)
         if any(is_secret(annotation) for _, annotation, _ in walk_keys(Settings, named)):
             found.append(named)
     return found
@@ -858,6 +881,7 @@ def secret_keys() -> list[tuple[str, ...]]:
 def test_the_secret_keys_are_these() -> None:
     assert {".".join(keys) for keys in secret_keys()} == {
         "server.token",
+        "mcp.tokens.cursor.token",
         "telegram.token",
         "telegram.webhook_secret",
         "discord.token",
@@ -998,7 +1022,7 @@ def test_workspaces_of_others_are_relative_to_the_settings_file_and_names_stand_
             load_settings(file)
 
 
-# Folders of notes that lie elsewhere
+# Other folders of notes
 
 
 def test_other_folders_of_notes_are_read_from_file_and_environment(tmp_path: Path) -> None:
@@ -1020,12 +1044,12 @@ def test_other_folders_of_notes_are_read_from_file_and_environment(tmp_path: Pat
         ('path = "/v"\nname = "a/b"', 'memory.folders[0].name = "a/b" is invalid: it must be the name of a folder'),
         ('path = "/v"\nname = ".x"', "this one has a hidden name in it"),
         ('path = "/v"\nname = "x.md"', "only notes end in .md"),
-        ('path = "/v"\nname = "documents"', "I keep notes of my own in documents/"),
-        ('path = "/v"\nname = "Memory"', "folders with other names than the notes' own, memory; set `name`"),
+        ('path = "/v"\nname = "documents"', "I use documents/ myself"),
+        ('path = "/v"\nname = "Memory"', "names differ from that of your notes' own folder, memory; set `name`"),
         ('path = "/v"\n[[memory.folders]]\npath = "/w/V"', "folders with different names; set `name`"),
         ('path = "/"', "it must be the name of a folder"),
-        ('path = "/v"\nexclude = ["!"]', "patterns as in a .gitignore file; '!' is none"),
-        ('path = "/v"\nrwite = true', "rwite is not a known key; did you mean memory.folders.0.write?"),
+        ('path = "/v"\nexclude = ["!"]', "patterns as in a .gitignore file; '!' is not one"),
+        ('path = "/v"\nrwite = true', "rwite is not a known key; did you mean memory.folders[0].write?"),
         ('path = "/v"\nwrite = "yes"', 'memory.folders[0].write = "yes" is invalid: it must be true or false'),
     ],
 )  # fmt: skip
@@ -1045,8 +1069,8 @@ def test_a_folder_that_overlaps_the_notes_or_takes_a_name_is_refused(tmp_path: P
         )
         return refusal(f'workspace = "{tmp_path}"\n{tables}')
 
-    assert f"and the folder of your notes, {memory}, must not contain each other" in fault(("", "all"))
-    assert "must not contain each other" in fault(("/memory/trips", "t"))
+    assert f"overlaps the folder of your notes, {memory}; choose another folder" in fault(("", "all"))
+    assert "overlaps the folder of your notes" in fault(("/memory/trips", "t"))
     assert "the folder of the index" in fault(("/.commonplace/trash", "t"))
     assert "the folder a, " in fault(("/vault", "a"), ("/link", "b"))
     assert f'your notes already have a folder "trips", {memory / "trips"}' in fault(("/vault", "trips"))

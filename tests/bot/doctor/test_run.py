@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.daemon_thread import run_in_daemon
 from bot.doctor.check import Check, Topic, run_with_timeout
-from bot.doctor.run import run_checks, run_in_daemon
+from bot.doctor.run import run_checks
 from bot.process_lock import ProcessLock, is_workspace_open
 from tests.bot.doctor.sample_state import as_nobody, find_check, with_workspace
 
@@ -42,11 +43,11 @@ async def test_a_disk_that_does_not_answer_is_not_waited_for() -> None:
 
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.05):
-            await run_in_daemon(ask)
+            await run_in_daemon(ask, name="test")
     assert not answered.is_set()
     answers.set()
     with pytest.raises(FileNotFoundError):
-        await run_in_daemon(Path("/nowhere").stat)
+        await run_in_daemon(Path("/nowhere").stat, name="test")
 
 
 async def test_a_workspace_that_is_closed_to_us_is_told_and_all_else_too() -> None:

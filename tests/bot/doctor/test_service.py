@@ -145,3 +145,24 @@ async def test_a_standby_that_cannot_ask_who_serves_is_not_well() -> None:
         check = find_check(await told(port), "health")
     assert check.status == "warn"
     assert "index.url" in check.detail
+
+
+async def test_programs_with_a_token_need_the_library_and_a_closed_door(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def programs(**server: Any) -> Check:
+        tokens = {"cursor": {"token": "a-long-secret-for-cursor", "rights": "append"}}
+        settings = about(server={"port": free_port(), **server}, mcp={"tokens": tokens})
+        async with HttpProbe(seconds=5) as asking:
+            return find_check(await check_service(settings, asking, alive=False), "programs")
+
+    found = await programs()
+    assert (found.status, found.detail) == ("ok", "/mcp is open to cursor (append)")
+    monkeypatch.setattr("bot.doctor.service.IN_CONTAINER", ())
+    found = await programs(host="0.0.0.0", token="a-long-secret-for-the-page")
+    assert found.status == "warn"
+    assert "certificate" in found.fix
+    monkeypatch.setattr("bot.mcp.library.find_spec", lambda name: None)
+    found = await programs()
+    assert found.status == "fail"
+    assert "make mcp" in found.fix

@@ -226,3 +226,17 @@ async def test_the_longest_passages_of_one_letter_are_edited_at_once(
     await run(toolbox, "memory_edit", path="letters.md", old="a" * most, new="b\n" * (most // 2))
     assert time.process_time() - began < 2
     assert note.read_text() == "b\n" * (most // 2) + "\n" + "b\n" * 500_000
+
+
+async def test_notes_that_links_tie_to_the_results_are_named(toolbox: Toolbox, tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory/a.md").write_text("# A\n\nThe boiler was made by [[lang]].\n")
+    (tmp_path / "memory/lang.md").write_text("A company in Bonn.\n")
+    (tmp_path / "memory/list.md").write_text("- [[a]]\n")
+    found = await run(toolbox, "memory_search", query="boiler")
+    assert [hit["path"] for hit in found["results"]] == ["a.md"]
+    assert found["neighbours"] == [
+        {"path": "lang.md", "linked_from": "a.md:3"},
+        {"path": "list.md", "links_to": "a.md"},
+    ]
+    assert "neighbours" not in await run(toolbox, "memory_search", query="nothing of this")

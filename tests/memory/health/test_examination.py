@@ -294,6 +294,11 @@ async def test_a_link_to_something_is_not(memory: Memory, tmp_path: Path, text: 
     assert told(await memory.health()) == []
 
 
+async def test_a_link_to_an_alias_is_not_broken(memory: Memory, tmp_path: Path) -> None:
+    put(tmp_path, {"a.md": "See [[The Cat]].\n", "z.md": "---\naliases: [the cat]\n---\nCats.\n"})
+    assert told(await memory.health()) == []
+
+
 async def test_notes_that_no_search_finds_are_named_with_the_reason(memory: Memory, tmp_path: Path) -> None:
     put(tmp_path, {"empty.md": " \n\n", "stars.md": "***\n---\n", "fine.md": "Anna\n", "name.md.txt": ""})
     (tmp_path / "memory/zip.md").write_bytes(b"PK\3\4" + bytes(range(32)) * 40)

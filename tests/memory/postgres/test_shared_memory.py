@@ -11,10 +11,11 @@ import psycopg
 import pytest
 
 from memory.embeddings.factory import open_embedding
+from memory.forgetting import WordsToForget
 from memory.index.postgres.schema import CHANGES
 from memory.memory import Memory
 from memory.postgres.server import Server
-from memory.settings import EmbeddingSettings, MemorySettings, WatchSettings
+from memory.settings import EmbeddingSettings, FolderSettings, MemorySettings, WatchSettings
 from tests.fakes.embedding_server import KEY, EmbeddingServer
 from tests.fakes.memory_tasks import run_memory_tasks
 
@@ -40,11 +41,12 @@ async def open_memory(tmp_path: Path, database: str, embeddings: EmbeddingServer
     (tmp_path / "shared").mkdir()
     async with AsyncExitStack() as stack:
 
-        def open_it(name: str, *, embeds: bool = False) -> Memory:
+        def open_it(name: str, *, embeds: bool = False, folders: tuple[FolderSettings, ...] = ()) -> Memory:
             workspace = tmp_path / name
             workspace.mkdir()
             (workspace / "memory").symlink_to(tmp_path / "shared")
             settings = MemorySettings(
+                folders=folders,
                 embedding=EmbeddingSettings.model_validate(
                     {
                         "provider": "openai" if embeds else "none",
@@ -174,3 +176,26 @@ async def test_texts_claimed_by_a_dead_instance_are_embedded_by_another(
     finally:
         running.cancel()
         await asyncio.wait([running])
+
+
+async def test_what_is_hidden_here_is_not_shown_though_another_instance_indexes_it(
+    open_memory: Open, tmp_path: Path
+) -> None:
+    vault = tmp_path / "elsewhere"
+    vault.mkdir()
+    (vault / "people.md").write_text("# People\n\n- Ada's number is 4711\n- Ben likes tea\n")
+    (vault / "links.md").write_text("- 4711 is Ada's number, see [[people]]\n")
+    folders = (FolderSettings(path=str(vault), name="vault"),)
+    here, there = open_memory("here", folders=folders), open_memory("there", folders=folders)
+    words = WordsToForget("Ada number")
+    done = await here.forget_lines((await here.find_lines(words, limit=9)).lines, words)
+    assert len(done.hidden) == 2
+
+    async def search() -> int:
+        return sum(["4711" in str(await there.search("number")) for _ in range(20)])
+
+    others = asyncio.create_task(search())
+    while not others.done():
+        assert "4711" not in str((await here.search("Ada number tea")).hits)
+        assert "4711" not in str((await here.links_of("vault/people.md")).backlinks)
+    assert others.result()

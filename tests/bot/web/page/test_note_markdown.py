@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.web.page.note_markdown import render_lines, render_note
+from memory.backlinks import NoteLinks
 from tests.fakes.table_test import table_test
 
 NOTE = """---
@@ -55,8 +56,14 @@ def test_a_table_stands_in_a_frame_of_its_own_that_the_keys_reach() -> None:
     assert html.count(frame) == html.count("</table></div>") == 1
 
 
-def test_properties_at_the_beginning_are_shown_as_they_are_written() -> None:
-    assert "tags: [oslo]</code>" in render_note(NOTE, path="a.md")
+def test_properties_at_the_beginning_are_a_table() -> None:
+    text = '---\naliases: [A <b>, C]\nup: "[[oslo]]"\ntags: work/x, 1\n---\n# Oslo\n'
+    html = render_note(text, path="a.md", links=NoteLinks({("oslo", True): "trips/oslo.md"}))
+    assert '<th scope="row"><span id="L1"></span>' in html
+    assert "aliases</th><td>A &lt;b&gt;<br>C</td>" in html
+    assert 'up</th><td><a href="/notes/trips/oslo.md" rel="noopener noreferrer">oslo</a></td>' in html
+    assert 'tags</th><td><a class="tag" href="/search?q=%23work%2Fx">#work/x</a> 1</td>' in html
+    assert "---" not in shown(html)
     rule = "---\nno end of properties\n"
     assert "<hr>" in render_note(rule, path="a.md")
 
@@ -129,3 +136,54 @@ def test_lines_are_counted_right_after_something_that_goes_on_in_the_next(first:
     assert 'id="L3" data-line="3"></span>third' in html
     assert 'id="L4" data-line="4"></span>fourth' in html
     assert re.findall(r'id="L(\d+)"', html) == ["1", "2", "3", "4"]
+
+
+LINKS = NoteLinks({("anna", True): "people/anna.md", ("nobody", True): None, ("gone", False): None})
+
+
+@table_test(
+    ("text", "html"),
+    [
+        ("[[Anna]]", '<a href="/notes/people/anna.md" rel="noopener noreferrer">Anna</a>'),
+        ("a [[Anna|she]]", '<a href="/notes/people/anna.md" rel="noopener noreferrer">she</a>'),
+        ("[[Anna#Cats]]", ">Anna &gt; Cats</a>"),
+        ("![[Anna]]", '<a href="/notes/people/anna.md"'),
+        ("| a |\n|---|\n| [[Anna\\|she]] |", ">she</a>"),
+        ("[[Nobody|x]]", '<span class="broken" title="No note has this name">x</span>'),
+        ("[x](gone.md)", '<span class="broken" title="No note has this name">x</span>'),
+        ("[[unknown]]", "</span>unknown</p>"),
+        ("`[[Anna]]`", "<code>[[Anna]]</code>"),
+        ("\\[[Anna]]", "[[Anna]]"),
+        ("[see [[Anna]]](b.md)", ">see [[Anna]]</a>"),
+        (
+            "to #work/x now",
+            'to<a class="tag" href="/search?q=%23work%2Fx">#work/x</a>'.replace("to<", "to <"),
+        ),
+        ("#a\n#b", '<a class="tag" href="/search?q=%23b">#b</a>'),
+        ("x#no #1 `#no` [#no](b.md)", "x#no #1 <code>#no</code>"),
+    ],
+)
+def test_wikilinks_and_tags_lead_to_pages(text: str, html: str) -> None:
+    assert html in render_note(text, path="a.md", links=LINKS)
+
+
+@table_test(
+    "text",
+    [
+        "[[<img src=x onerror=alert(1)>]]",
+        "[[Anna|<script>alert(1)</script>]]",
+        "[[Anna#<script>]]",
+        '[[Anna|" onmouseover="x]]',
+        "[[javascript:alert(1)|x]]",
+        "#<script>alert(1)</script>",
+        "---\n<script>: <script>\naliases: ['<script>alert(1)</script>']\ntags: ['<script>']\n---\n",
+        "---\nup: '[[Anna|<script>]]'\n---\n",
+    ],
+)
+def test_links_tags_and_properties_run_nothing(text: str) -> None:
+    links = NoteLinks({("anna", True): 'x"><script>.md', ("<img src=x onerror=alert(1)>", True): None})
+    html = render_note(text, path="a.md", links=links)
+    assert not re.search(r"<(?:script|img)|\son\w+=[^&]*\"[^&]*x|href=\"javascript", html), html
+    tags = re.findall(r"<(\w+)((?: [\w-]+=\"[^\"<>]*\")*)>", html)
+    assert len(tags) == len(re.findall(r"<\w", html)), html
+    assert not any(" on" in attributes.replace("onmouseover=&quot;", "") for _, attributes in tags)

@@ -163,3 +163,17 @@ async def test_a_table_as_wide_as_no_table_is_is_shown_as_it_is_written(site: We
     (site.folder / "memory/wide.md").write_text(wide, "utf-8")
     status, text = await get(site, "/notes/wide.md")
     assert (status, "<table" in text, len(text) < 200_000) == (200, False, True)
+
+
+async def test_links_of_a_note_lead_to_notes_and_come_back(site: WebClient, tmp_path: Path) -> None:
+    notes = tmp_path / "memory"
+    (notes / "ideas.md").write_text("See [[oslo|the <trip>]], [[nowhere]] and [x](trips/oslo.md).\n", "utf-8")
+    _, text = await get(site, "/notes/ideas.md")
+    assert '<a href="/notes/trips/oslo.md" rel="noopener noreferrer">the &lt;trip&gt;</a>' in text
+    assert '<span class="broken" title="No note has this name">nowhere</span>' in text
+    assert "Linked from" not in text
+    _, text = await get(site, "/notes/trips/oslo.md")
+    assert text.count('<a href="/notes/ideas.md#L1">ideas.md:1</a>') == 1
+    assert "See [[oslo|the &lt;trip&gt;]], [[nowhere]]" in text.partition("Linked from")[2]
+    _, text = await get(site, "/search?q=nowhere")
+    assert '<a href="/notes/trips/oslo.md">trips/oslo.md</a>' in text.partition("See also")[2]

@@ -33,7 +33,7 @@ from tests.fakes.postgres_server import PostgresServer
 
 MODEL = ModelId("fake", "small", 8)
 ONE = array("f", [1, *[0] * 7]).tobytes()
-HERE, THERE = "2/3/400/80", "2/3/300/80"
+HERE, THERE = "2/3/1/400/80", "2/3/1/300/80"
 Open = Callable[..., PostgresIndex]
 
 
