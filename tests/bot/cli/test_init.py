@@ -1,6 +1,8 @@
 """`commonplace init` as a command: without a terminal by its flags, and in a real terminal window."""
 
 import asyncio
+import re
+import shlex
 import time
 from pathlib import Path
 
@@ -113,6 +115,24 @@ def test_settings_that_do_not_load_are_told_and_left_alone(commonplace: Commonpl
         error = commonplace.error_of("init", "you", "--name", "Robin", code=2)
         assert "Correct that first; nothing was changed" in error
         assert file.read_text() == text
+
+
+def test_the_commands_of_the_page_work(commonplace: Commonplace) -> None:
+    page = (ROOT / "docs/setup.md").read_text("utf-8")
+    blocks = re.findall(r"^```sh\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+    commands = [line for block in blocks for line in block.splitlines()]
+    commonplace.environment["COMMONPLACE_TELEGRAM__API_BASE"] = "http://127.0.0.1:1"
+    (commonplace.folder / "token.txt").write_text(TOKEN)
+    for command in commands:
+        program, *arguments = shlex.split(command)
+        if program == "make":
+            assert re.search(rf"^{arguments[0]}:", (ROOT / "Makefile").read_text("utf-8"), flags=re.MULTILINE)
+        else:
+            commonplace.output_of(*arguments)
+    config = (commonplace.folder / "config.toml").read_text()
+    assert 'name = "Robin"' in config
+    assert 'owners = ["telegram:123456789"]' in config
+    assert (commonplace.folder / ".config/systemd/user/commonplace.service").exists()
 
 
 # -- in a terminal ------------------------------------------------------------------------------------------
