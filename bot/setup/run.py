@@ -9,7 +9,7 @@ from bot.config.errors import ConfigError
 from bot.config.settings import Settings
 from bot.process_lock import is_workspace_open
 from bot.setup import phrases
-from bot.setup.errors import SetupFailed
+from bot.setup.errors import InvalidFlag, SetupFailed
 from bot.setup.service import is_clone
 from bot.setup.setup import Setup
 from bot.setup.steps import Step
@@ -19,7 +19,7 @@ PROGRAM = "commonplace"
 
 
 def run_steps(setup: Setup, steps: Sequence[Step]) -> dict[str, str]:
-    """Take the steps without a terminal; return what each has set, by its name. Raises SetupFailed, ConfigError."""
+    """Take the steps without a terminal; return what each has set, by its name. Raises SetupFailed, InvalidFlag."""
     return {step.name: _take(setup, step) for step in steps}
 
 
@@ -62,6 +62,10 @@ def make_folders(settings: Settings) -> None:
 
 def _take(setup: Setup, step: Step) -> str:
     summary = step.take(setup)
+    if setup.questions.is_unattended and (unused := [f for f in step.flags if setup.questions.has(f)]):
+        raise InvalidFlag(
+            phrases.UNUSED_FLAG.format(flag=unused[0], others=", ".join(f"--{f}" for f in step.flags))
+        )
     try:
         setup.files.save()
     except ConfigError as error:
@@ -78,7 +82,8 @@ def _say_what_is_set(setup: Setup, steps: Sequence[Step], done: dict[str, str]) 
         if done.get(step.name):
             say(phrases.SET_UP.format(title=step.title, summary=done[step.name]))
     settings = files.settings()
-    say(phrases.NOTES_ARE_IN.format(folder=settings.memory_folder))
+    if not done.get("notes"):
+        say(phrases.NOTES_ARE_IN.format(folder=settings.memory_folder))
     if is_workspace_open(settings.private_folder / "locks", sweep=False):
         say(phrases.NEXT_RESTART)
     elif not done.get("service"):

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.cli.main import build_parser
+from bot.setup.steps import STEPS
+from tests.contracts.test_public_names import options_of
 from tests.fakes.bot_api.server import BotApi
 from tests.fakes.commonplace import ROOT, Commonplace, CommonplaceHere
 from tests.fakes.discord_api.server import DiscordApi
@@ -77,6 +80,28 @@ def test_a_step_without_a_terminal_says_which_flags_it_needs(commonplace: Common
     assert "--telegram-token-file" in error
     assert not (commonplace.folder / "config.toml").exists()
     assert not (commonplace.folder / "telegram").exists()
+
+
+def test_a_flag_without_the_one_that_it_belongs_to_is_told(commonplace: Commonplace) -> None:
+    (commonplace.folder / "key").write_text("k")
+    for flags in (
+        ("--api-key-file", "key"),
+        ("--start",),
+        ("--service", "none", "--start"),
+        ("--vault-write",),
+    ):
+        assert "has no effect like this" in commonplace.error_of("init", "--name", "Robin", *flags, code=2)
+
+
+def test_every_flag_is_of_a_step() -> None:
+    own = {f"commonplace init --{flag}" for step in STEPS for flag in step.flags}
+    general = {
+        f"commonplace init {option}" for option in ("--help", "-h", "--config", "--workspace", "--yes")
+    }
+    found = {
+        name for name in options_of(build_parser(), "commonplace") if name.startswith("commonplace init -")
+    }
+    assert found == own | general
 
 
 def test_the_file_that_a_variable_names_is_the_one(commonplace: Commonplace) -> None:
