@@ -171,7 +171,7 @@ async def measure_unavailable(vault: Vault) -> bool:
         vault.folder.rmdir()
         unmounted.rename(vault.folder)
         back = await memory.sync()
-    good = kept and found and bool(status.absence) and not (back.added or back.changed or back.removed)
+    good = kept and found and bool(status.away) and not (back.added or back.changed or back.removed)
     print(
         f"  unmounted         {'its notes stay in the index, and status says so' if good else 'NOTES LOST'}"
     )

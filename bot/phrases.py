@@ -289,7 +289,7 @@ WATCH = {
 }
 WATCH_DEAD = "Watching the folder: stopped"
 FOLDER = "Folder `{name}/`: {state}"
-FOLDER_ABSENT = "Folder `{name}/` is {problem}"
+FOLDER_AWAY = "Folder `{name}/` is {problem}"
 FOLDER_ACCESS = {False: "read-only", True: "may be changed"}
 TASK_STOPPED = (
     "The background task “{task}” failed ({error}) and will restart at {again}. The log has the details."

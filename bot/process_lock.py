@@ -99,6 +99,23 @@ def hold_service_lock(folder: Path, *, shared: bool) -> Iterator[None]:
         os.close(fd)
 
 
+@contextmanager
+def hold_if_free(file: Path) -> Iterator[bool]:
+    """Hold a lock unless another process does; yields whether it is held. Raises OSError if it cannot be locked."""
+    make_private_folder(file.parent)
+    # Never deleted, since others may be about to lock it.
+    fd = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(fd)
+
+
 def service_pid(folder: Path) -> int | None:
     """Return the process id of the service whose locks are in `folder`; None if none runs here.
 

@@ -75,8 +75,8 @@ def list_notes(folders: NoteFolders, *, known: Mapping[str, tuple[int, int, int]
     returned, which halves the work.
 
     Hidden files and folders are skipped. Symbolic links are not followed: a target inside the folder is found
-    under its own name, and one outside is a problem. Unreadable files are problems too, and never raise. An
-    unavailable other folder is one problem: it does not exist, or holds no note although `known` has some of it.
+    under its own name, and one outside is a problem. Unreadable files are problems too, and never raise. A
+    folder elsewhere that is away is one problem: it does not exist, or holds no note although `known` has some of it.
     """
     names = frozenset(folder.name for folder in folders.others)
     listings = [_FolderWalk(folder, known or {}, taken=names).listing() for folder in folders]
@@ -134,14 +134,14 @@ class _FolderWalk:
                 self.add_problem(
                     folder or ".", "it is not a folder" if not_folder else reason(error), hides_notes=True
                 )
-        if self.folder.name and (unavailable := self.find_unavailable(before)):
-            return Listing([], [unavailable], excluded=self.find_excluded())
+        if self.folder.name and (away := self.find_away(before)):
+            return Listing([], [away], excluded=self.find_excluded())
         if self.folder.exclude:
             self.drop_excluded()
         return Listing(self.notes, self.problems, self.unchanged)
 
-    def find_unavailable(self, before: tuple[int, int] | None) -> Problem | None:
-        """Return the problem that this folder is unavailable, or was replaced during the walk; None if it is there.
+    def find_away(self, before: tuple[int, int] | None) -> Problem | None:
+        """Return the problem that this folder is away, or was replaced during the walk; None if it is there.
 
         `before` identifies the folder before the walk.
         """
@@ -154,7 +154,7 @@ class _FolderWalk:
             return None  # a new folder without notes
         why = why or f"{self.folder.path} has no notes left"
         kept = "; searches still find what was indexed before" if has_known else ""
-        return Problem(self.folder.name, f"unavailable: {why}{kept}", hides_notes=not has_known)
+        return Problem(self.folder.name, f"away: {why}{kept}", hides_notes=not has_known)
 
     def find_excluded(self) -> list[str]:
         if not self.folder.exclude:

@@ -209,7 +209,7 @@ class Notes:
 
         `existing`: as in `resolve_note_path`. If the folder is shared and its locks cannot be reached, the
         note can be appended to but not edited. Raises `NoteUnwritable`, also in a folder that is read-only or
-        unavailable, and `PathRefused`.
+        away, and `PathRefused`.
         """
         with self._hold_lock(path, existing=existing) as (place, lock):
             blank = partial(self._hidden.blank, place.path) if place.folder.name else str
@@ -254,15 +254,15 @@ def _mark(stat: NoteStat, marks: Mapping[str, int]) -> NoteStat:
 
 
 def _explain_absence(place: NotePath) -> str:
-    """Return why the note's folder is unavailable; "" if it is there, or is the memory's own."""
+    """Return why the note's folder is away; "" if it is there, or is the memory's own."""
     if not place.folder.name:
         return ""
     why = place.folder.explain_absence()
-    return why and f"the folder {place.folder.name} is unavailable ({why})"
+    return why and f"the folder {place.folder.name} is away ({why})"
 
 
 def _check_writable(place: NotePath) -> None:
-    """Raise `NoteUnwritable` if the note's folder is read-only or unavailable."""
+    """Raise `NoteUnwritable` if the note's folder is read-only or away."""
     if not place.folder.is_writable:
         raise NoteUnwritable(
             f"{place.path} is read-only: to allow changes in {place.folder.name}/, set `write = true` for that folder "

@@ -32,15 +32,15 @@ class FolderStatus:
     path: str
     write: bool
     """Whether notes in it may be changed."""
-    absence: str
+    away: str
     """Why it could not be read when it was last scanned; empty if it could."""
     watch: "WatchState | None"
     """How changes are noticed; None if it is not watched."""
 
     @property
     def watch_problem(self) -> str:
-        """Why changes are not noticed by events; empty if they are, or if it is unavailable or not watched."""
-        return "" if self.absence or self.watch is None else self.watch.reason or self.watch.error
+        """Why changes are not noticed by events; empty if they are, or if it is away or not watched."""
+        return "" if self.away or self.watch is None else self.watch.reason or self.watch.error
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +101,9 @@ class MemoryStatus:
 
     @property
     def problems_of_notes(self) -> tuple[Problem, ...]:
-        """The problems, without those of unavailable folders, which `folders` has."""
-        absent = {folder.name for folder in self.folders if folder.absence}
-        return tuple(each for each in self.problems if each.path not in absent)
+        """The problems, without those of folders that are away, which `folders` has."""
+        away = {folder.name for folder in self.folders if folder.away}
+        return tuple(each for each in self.problems if each.path not in away)
 
 
 def count_embeddings(index: Index, models: Sequence[ModelId]) -> tuple[ModelId, VectorCounts]:

@@ -8,6 +8,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.access import Access
@@ -22,7 +24,7 @@ from bot.mcp.client import McpClient
 from bot.mcp.library import LibraryMissing, check_library
 from bot.mcp.quick_imports import skip_unused_imports
 from bot.note_writes import OnceWriter
-from bot.process_lock import service_pid
+from bot.process_lock import hold_if_free, service_pid
 from bot.service.startup import freeze_garbage_collector, stop_on_signals
 from bot.state.database import State, StateFault
 from bot.supervisor import Supervisor
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
     from bot.config.settings import Settings
     from bot.conversations.search import ConversationSearch
 
+VECTORS_LOCK = "vectors.lock"
+"""Held by the one server that makes vectors while no service runs."""
+TURN_SECONDS = 2.0
+"""Seconds between checks whose turn it is to make vectors."""
 HOW_TO_CHANGE = "to change that, start commonplace mcp with other --rights, or with --conversations"
 
 
@@ -128,8 +134,29 @@ async def open_memory(settings: "Settings", *, conversations: bool) -> AsyncIter
 
 
 def background_tasks(own: OwnMemory) -> Mapping[str, Callable[[], Awaitable[None]]]:
-    """Return what keeps the index up to date; no vectors, which may cost money, if a running service makes them."""
+    """Return what keeps the index up to date; one process makes vectors, which may cost money."""
     tasks = dict(own.memory.background_tasks())
-    if service_pid(own.settings.private_folder / "locks") is not None:
-        tasks.pop("vectors")
+    if not own.settings.index.url.get_secret_value():  # there, the processes share the texts among themselves
+        locks = own.settings.private_folder / "locks"
+        tasks["vectors"] = partial(make_vectors_alone, tasks["vectors"], locks)
     return tasks
+
+
+async def make_vectors_alone(make_vectors: Callable[[], Awaitable[None]], locks: Path) -> None:
+    """Make vectors, which may cost money, while neither the service nor another program's server does.
+
+    Returns when `make_vectors` does. `locks`: the folder with the locks of the workspace's processes.
+    """
+    while True:
+        with hold_if_free(locks / VECTORS_LOCK) as is_ours:
+            if is_ours and service_pid(locks) is None:
+                making = asyncio.ensure_future(make_vectors())
+                try:
+                    while not making.done() and service_pid(locks) is None:
+                        await asyncio.wait([making], timeout=TURN_SECONDS)
+                    if making.done():
+                        return making.result()
+                finally:
+                    making.cancel()
+                    await asyncio.wait([making])
+        await asyncio.sleep(TURN_SECONDS)

@@ -236,8 +236,8 @@ def describe_search(status: "MemoryStatus", *, why: bool) -> str:
 
 def describe_folder(folder: "FolderStatus") -> str:
     """Describe another folder of notes in one line."""
-    if folder.absence:
-        return phrases.FOLDER_ABSENT.format(name=folder.name, problem=folder.absence)
+    if folder.away:
+        return phrases.FOLDER_AWAY.format(name=folder.name, problem=folder.away)
     state = phrases.FOLDER_ACCESS[folder.write]
     return phrases.FOLDER.format(
         name=folder.name, state=f"{state} ({why})" if (why := folder.watch_problem) else state

@@ -19,7 +19,7 @@ from mcp_types import (
 
 from bot.tools.memory import truncate_note
 from memory.memory import CORE_NOTE
-from memory.paths import format_path
+from memory.paths import PATH_MAX_CHARS, format_path
 
 if TYPE_CHECKING:
     from memory.listing import NoteStat
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 ADDRESS = "commonplace://notes/"
 TEMPLATE = f"{ADDRESS}{{+path}}"
+MAX_ADDRESS_CHARS = len(ADDRESS) + 3 * PATH_MAX_CHARS
+"""The longest address: each character of the path may be written as %20."""
 PAGE_SIZE = 500
 """Notes in one answer to a list."""
 MAX_COMPLETIONS = 100
@@ -57,7 +59,8 @@ def note_address(path: str) -> str:
 
 def parse_address(address: str) -> str:
     """Return the path of a note from its address. Raises `BadAddress`."""
-    if not address.startswith(ADDRESS) or not (path := unquote(address.removeprefix(ADDRESS))):
+    path = unquote(address.removeprefix(ADDRESS)) if len(address) <= MAX_ADDRESS_CHARS else ""
+    if not (path and address.startswith(ADDRESS)):
         raise BadAddress(
             f"{format_path(address[:200])} is not the address of a note, such as {ADDRESS}MEMORY.md"
         )
@@ -125,6 +128,9 @@ def _format_cursor(path: str) -> str:
 
 def _parse_cursor(cursor: str) -> str:
     try:
-        return urlsafe_b64decode(cursor.encode("ascii")).decode()
+        path = urlsafe_b64decode(cursor.encode("ascii")).decode()
     except ValueError:  # of base64 and of UTF-8 as well
-        raise BadAddress("Unknown cursor; list again without one.") from None
+        path = ""
+    if not path:
+        raise BadAddress("Unknown cursor; list again without one.")
+    return path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourcesListChanged, ResourceUpdated
 
-from bot.mcp.note_resources import note_address
+from bot.mcp.note_resources import note_address, parse_address
 
 if TYPE_CHECKING:
     from mcp.server.connection import Connection
@@ -43,7 +43,8 @@ class NoteSubscriptions:
         self._memory = memory
         self._streams = InMemorySubscriptionBus()
         self._open_streams = 0
-        self._sessions: dict[Connection, set[str]] = {}
+        self._sessions: dict[Connection, dict[str, str]] = {}
+        """By session, the notes that it follows: their canonical addresses, and how the program writes them."""
         self._look = asyncio.Event()
 
     @property
@@ -56,23 +57,24 @@ class NoteSubscriptions:
     def add_session(self, connection: "Connection") -> None:
         """Notify a session of new and vanished notes until its connection closes."""
         if connection not in self._sessions:
-            self._sessions[connection] = set()
+            self._sessions[connection] = {}
             connection.exit_stack.callback(self._sessions.pop, connection, None)
             self._look.set()
 
     def follow(self, connection: "Connection", address: str) -> None:
-        """Also notify a session of changes to one note. Raises `TooManySubscriptions`."""
+        """Also notify a session of changes to one note. Raises `BadAddress` and `TooManySubscriptions`."""
+        note = note_address(parse_address(address))
         self.add_session(connection)
         followed = self._sessions[connection]
-        if len(followed) >= MAX_SUBSCRIPTIONS and address not in followed:
+        if len(followed) >= MAX_SUBSCRIPTIONS and note not in followed:
             raise TooManySubscriptions(
                 f"You already follow {MAX_SUBSCRIPTIONS} notes; unsubscribe from some."
             )
-        followed.add(address)
+        followed[note] = address
 
     def unfollow(self, connection: "Connection", address: str) -> None:
-        """Undo `follow`."""
-        self._sessions.get(connection, set()).discard(address)
+        """Undo `follow`. Raises `BadAddress`."""
+        self._sessions.get(connection, {}).pop(note_address(parse_address(address)), None)
 
     # -- streams ------------------------------------------------------------------------------------------------
 
@@ -125,7 +127,7 @@ class NoteSubscriptions:
             await self.publish(ResourceUpdated(address))
             for connection, followed in list(self._sessions.items()):
                 if address in followed:
-                    await _notify(connection.send_resource_updated(address))
+                    await _notify(connection.send_resource_updated(followed[address]))
 
 
 async def _notify(sending: Awaitable[None]) -> None:

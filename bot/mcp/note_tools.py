@@ -16,7 +16,7 @@ from bot.config.settings import McpRights
 from bot.mcp.client import McpClient
 from bot.messages import ChatId, PersonId
 from bot.models.protocol import ToolCall, ToolResult, ToolSpec
-from bot.tools.changes import ChangesBefore, ChangesLimit, ChangesOfNote
+from bot.tools.changes import MAX_NUMBER, ChangesBefore, ChangesLimit, ChangesOfNote
 from bot.tools.conversations import conversation_tools
 from bot.tools.memory import memory_tools
 from bot.tools.toolbox import Tool, Toolbox, ToolUse, tool, without_parameter
@@ -166,6 +166,7 @@ def _change_tools(shared: SharedMemory, client: McpClient) -> tuple[Tool, ...]:
                 description="The change's number in memory_changes; the number of an undo redoes its change. Default: "
                 "the latest change that you made yourself.",
                 ge=1,
+                le=MAX_NUMBER,
             ),
         ] = None,
         *,

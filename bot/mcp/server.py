@@ -49,7 +49,6 @@ from bot.mcp.note_resources import (
     BadAddress,
     complete_path,
     list_notes,
-    parse_address,
     read_note,
 )
 from bot.mcp.note_subscriptions import NoteSubscriptions, TooManySubscriptions
@@ -98,23 +97,32 @@ class NoteServer(Server[Any]):
         return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
-def build_server(shared: SharedMemory, client: McpClient, subscriptions: NoteSubscriptions) -> NoteServer:
-    """Return the server of one program."""
-    memory = shared.memory
-    tools = NoteTools(shared, client)
-    listed = [_describe_tool(each) for each in tools.specs]
+class _NoteMethods:
+    """The methods of the protocol that one program may call."""
 
-    def today() -> "date":
-        return shared.settings.now().date()
+    def __init__(self, shared: SharedMemory, client: McpClient, subscriptions: NoteSubscriptions) -> None:
+        self._shared = shared
+        self._memory = shared.memory
+        self._client = client
+        self._subscriptions = subscriptions
+        self._tools = NoteTools(shared, client)
+        self._listed = [_describe_tool(each) for each in self._tools.specs]
+
+    def _today(self) -> "date":
+        return self._shared.settings.now().date()
 
     async def list_tools(
-        ctx: "ServerRequestContext[Any]", params: PaginatedRequestParams | None
+        self, ctx: "ServerRequestContext[Any]", params: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        return ListToolsResult(tools=listed)
+        return ListToolsResult(tools=self._listed)
 
-    async def call_tool(ctx: "ServerRequestContext[Any]", params: CallToolRequestParams) -> CallToolResult:
-        async with _report_progress(ctx, shared):
-            result = await tools.run(params.name, params.arguments or {}, client=_client_name(ctx, client))
+    async def call_tool(
+        self, ctx: "ServerRequestContext[Any]", params: CallToolRequestParams
+    ) -> CallToolResult:
+        async with _report_progress(ctx, self._shared):
+            result = await self._tools.run(
+                params.name, params.arguments or {}, client=_client_name(ctx, self._client)
+            )
         return CallToolResult(
             content=[TextContent(type="text", text=result.content)],
             structured_content=json.loads(result.content),
@@ -122,65 +130,78 @@ def build_server(shared: SharedMemory, client: McpClient, subscriptions: NoteSub
         )
 
     async def list_resources(
-        ctx: "ServerRequestContext[Any]", params: PaginatedRequestParams | None
+        self, ctx: "ServerRequestContext[Any]", params: PaginatedRequestParams | None
     ) -> ListResourcesResult:
-        return await list_notes(memory, today=today(), cursor=params.cursor if params else None)
+        return await list_notes(self._memory, today=self._today(), cursor=params.cursor if params else None)
 
     async def list_templates(
-        ctx: "ServerRequestContext[Any]", params: PaginatedRequestParams | None
+        self, ctx: "ServerRequestContext[Any]", params: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
         return ListResourceTemplatesResult(resource_templates=[NOTE_TEMPLATE])
 
     async def read_resource(
-        ctx: "ServerRequestContext[Any]", params: ReadResourceRequestParams
+        self, ctx: "ServerRequestContext[Any]", params: ReadResourceRequestParams
     ) -> ReadResourceResult:
-        return await read_note(memory, params.uri)
+        return await read_note(self._memory, params.uri)
 
-    async def subscribe(ctx: "ServerRequestContext[Any]", params: SubscribeRequestParams) -> EmptyResult:
-        parse_address(params.uri)
-        subscriptions.follow(_connection_of(ctx), params.uri)
+    async def subscribe(
+        self, ctx: "ServerRequestContext[Any]", params: SubscribeRequestParams
+    ) -> EmptyResult:
+        self._subscriptions.follow(_connection_of(ctx), params.uri)
         return EmptyResult()
 
-    async def unsubscribe(ctx: "ServerRequestContext[Any]", params: UnsubscribeRequestParams) -> EmptyResult:
-        subscriptions.unfollow(_connection_of(ctx), params.uri)
+    async def unsubscribe(
+        self, ctx: "ServerRequestContext[Any]", params: UnsubscribeRequestParams
+    ) -> EmptyResult:
+        self._subscriptions.unfollow(_connection_of(ctx), params.uri)
         return EmptyResult()
 
     async def list_prompts(
-        ctx: "ServerRequestContext[Any]", params: PaginatedRequestParams | None
+        self, ctx: "ServerRequestContext[Any]", params: PaginatedRequestParams | None
     ) -> ListPromptsResult:
         return ListPromptsResult(prompts=list(PROMPTS))
 
-    async def get_prompt(ctx: "ServerRequestContext[Any]", params: GetPromptRequestParams) -> GetPromptResult:
-        return await render_prompt(params.name, params.arguments or {}, memory=memory, today=today)
+    async def get_prompt(
+        self, ctx: "ServerRequestContext[Any]", params: GetPromptRequestParams
+    ) -> GetPromptResult:
+        return await render_prompt(
+            params.name, params.arguments or {}, memory=self._memory, today=self._today
+        )
 
-    async def complete(ctx: "ServerRequestContext[Any]", params: CompleteRequestParams) -> CompleteResult:
+    async def complete(
+        self, ctx: "ServerRequestContext[Any]", params: CompleteRequestParams
+    ) -> CompleteResult:
         if getattr(params.ref, "uri", "") == TEMPLATE and params.argument.name == "path":
-            return CompleteResult(completion=await complete_path(memory, params.argument.value))
+            return CompleteResult(completion=await complete_path(self._memory, params.argument.value))
         return CompleteResult(completion=Completion(values=[], total=0, has_more=False))
 
-    async def initialized(ctx: "ServerRequestContext[Any]", params: NotificationParams) -> None:
-        subscriptions.add_session(_connection_of(ctx))
+    async def initialized(self, ctx: "ServerRequestContext[Any]", params: NotificationParams) -> None:
+        self._subscriptions.add_session(_connection_of(ctx))
 
+
+def build_server(shared: SharedMemory, client: McpClient, subscriptions: NoteSubscriptions) -> NoteServer:
+    """Return the server of one program."""
+    methods = _NoteMethods(shared, client, subscriptions)
     streams = ListenHandler(subscriptions, max_subscriptions=MAX_STREAMS)
     server = NoteServer(
         "commonplace",
         title=shared.settings.agent.name,
         version=program_version(),
         instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
-        on_subscribe_resource=subscribe,
-        on_unsubscribe_resource=unsubscribe,
+        on_list_tools=methods.list_tools,
+        on_call_tool=methods.call_tool,
+        on_list_resources=methods.list_resources,
+        on_list_resource_templates=methods.list_templates,
+        on_read_resource=methods.read_resource,
+        on_subscribe_resource=methods.subscribe,
+        on_unsubscribe_resource=methods.unsubscribe,
         on_subscriptions_listen=streams,
-        on_list_prompts=list_prompts,
-        on_get_prompt=get_prompt,
-        on_completion=complete,
+        on_list_prompts=methods.list_prompts,
+        on_get_prompt=methods.get_prompt,
+        on_completion=methods.complete,
     )
     server.streams = streams
-    server.add_notification_handler("notifications/initialized", NotificationParams, initialized)
+    server.add_notification_handler("notifications/initialized", NotificationParams, methods.initialized)
     server.middleware[:] = [_map_errors]  # without that for OpenTelemetry
     return server
 

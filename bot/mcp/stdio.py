@@ -5,6 +5,7 @@ are not messages.
 """
 
 import os
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from typing import Final
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.dispatcher import coerce_request_id
+from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     INVALID_REQUEST,
@@ -20,6 +23,9 @@ from mcp_types import (
     ErrorData,
     JSONRPCError,
     JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
     RequestId,
     jsonrpc_message_adapter,
 )
@@ -31,6 +37,12 @@ from bot.daemon_thread import run_in_daemon
 MAX_LINE_BYTES: Final = 1024 * 1024
 """Longest message that is read, as over HTTP."""
 READ_BYTES: Final = 64 * 1024
+ANSWER_SECONDS: Final = 10.0
+"""Time for requests that are still being answered when the input ends; after that, the answer is an error."""
+WRITE_SECONDS: Final = 1.0
+"""Time for the last answers to be written when the session has ended."""
+STREAM_METHOD: Final = "subscriptions/listen"
+"""A request that is only answered when its stream ends."""
 
 NO_JSON = "Parse error: each line must be one JSON message in UTF-8."
 NO_MESSAGE = "Invalid request: this is not a JSON-RPC 2.0 message."
@@ -69,25 +81,75 @@ class LineReader:
         return line
 
 
+class OpenRequests:
+    """The requests that were read and have no answer yet."""
+
+    def __init__(self) -> None:
+        self._ids = Counter[RequestId]()
+        self._all_answered = anyio.Event()
+        self._is_read = True
+
+    def note_received(self, message: JSONRPCMessage) -> None:
+        """Add a request, or remove one that the program no longer wants answered."""
+        if isinstance(message, JSONRPCRequest) and message.method != STREAM_METHOD:
+            self._ids[coerce_request_id(message.id)] += 1
+        elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
+            self._remove(cancelled_request_id_from_params(message.params))
+
+    def note_sent(self, message: JSONRPCMessage) -> None:
+        """Remove the request that a message answers."""
+        if isinstance(message, JSONRPCResponse | JSONRPCError):
+            self._remove(message.id)
+
+    def give_up(self) -> None:
+        """Have nobody wait for answers, since nobody reads them."""
+        self._is_read = False
+        self._all_answered.set()
+
+    async def wait_until_answered(self) -> None:
+        """Wait until there are none, or nobody reads the answers."""
+        while self._ids and self._is_read:
+            self._all_answered = anyio.Event()
+            await self._all_answered.wait()
+
+    def _remove(self, request: RequestId | None) -> None:
+        if request is None:
+            return
+        self._ids -= Counter([coerce_request_id(request)])
+        if not self._ids:
+            self._all_answered.set()
+
+
 @asynccontextmanager
 async def open_stdio(read_fd: int, write_fd: int) -> AsyncIterator[tuple[Incoming, Outgoing]]:
-    """Yield the two streams of a session over descriptors; the first one ends with the input."""
+    """Yield the two streams of a session over descriptors.
+
+    The first one ends with the input, but only once all requests were answered, or after `ANSWER_SECONDS`: the session
+    cancels what it is still answering as soon as the stream ends, and scripts close their end with the last request.
+    """
     to_server, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, to_client = anyio.create_memory_object_stream[SessionMessage](0)
+    requests = OpenRequests()
     async with incoming, outgoing, anyio.create_task_group() as group:
-        group.start_soon(_receive, LineReader(read_fd), to_server, outgoing.clone())
-        group.start_soon(_send, write_fd, to_client)
+        group.start_soon(_receive, LineReader(read_fd), to_server, outgoing.clone(), requests)
+        group.start_soon(_send, write_fd, to_client, requests)
         yield incoming, outgoing
-        group.cancel_scope.cancel()
+        await outgoing.aclose()
+        group.cancel_scope.deadline = anyio.current_time() + WRITE_SECONDS
 
 
 async def _receive(
-    lines: LineReader, to_server: MemoryObjectSendStream[SessionMessage | Exception], answers: Outgoing
+    lines: LineReader,
+    to_server: MemoryObjectSendStream[SessionMessage | Exception],
+    answers: Outgoing,
+    requests: OpenRequests,
 ) -> None:
     async with to_server, answers:
         while True:
             try:
                 if (line := await run_in_daemon(lines.read_line, name="stdin")) is None:
+                    with anyio.move_on_after(ANSWER_SECONDS):
+                        await requests.wait_until_answered()
                     return
                 if not line.strip():
                     continue
@@ -95,6 +157,7 @@ async def _receive(
                 if isinstance(parsed, Refused):
                     await answers.send(SessionMessage(parsed.answer))
                 else:
+                    requests.note_received(parsed)
                     await to_server.send(SessionMessage(parsed))
             except LineTooLong:
                 await answers.send(SessionMessage(_error(None, INVALID_REQUEST, TOO_LONG)))
@@ -102,14 +165,18 @@ async def _receive(
                 return
 
 
-async def _send(write_fd: int, to_client: MemoryObjectReceiveStream[SessionMessage]) -> None:
+async def _send(
+    write_fd: int, to_client: MemoryObjectReceiveStream[SessionMessage], requests: OpenRequests
+) -> None:
     async with to_client:
         async for message in to_client:
             text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
             try:
                 await run_in_daemon(partial(_write_all, write_fd, text.encode() + b"\n"), name="stdout")
             except OSError:  # nobody reads any more; the end of the input follows
+                requests.give_up()
                 return
+            requests.note_sent(message.message)
 
 
 def _write_all(fd: int, data: bytes) -> None:

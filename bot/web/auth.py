@@ -95,6 +95,9 @@ class FailedLogins:
 
 
 wrong_key = web.AppKey("wrong", FailedLogins)
+wrong_program_key = web.AppKey("wrong_program", FailedLogins)
+"""Counts wrong tokens of programs on their own: one with an outdated token, which keeps trying, must not lock the owner
+out of the page. A program's token is always too long to be guessed."""
 
 
 def is_token(given: str, token: str) -> bool:

@@ -140,7 +140,7 @@ def test_what_is_excluded_is_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("gone", ["missing", "empty mount point", "without notes", "a file"])
-def test_an_unavailable_folder_keeps_its_notes_in_the_index(tmp_path: Path, gone: str) -> None:
+def test_a_folder_that_is_away_keeps_its_notes_in_the_index(tmp_path: Path, gone: str) -> None:
     places = Places(tmp_path, writable=True)
     known = places.known()
     shutil.rmtree(places.vault)
@@ -153,23 +153,23 @@ def test_an_unavailable_folder_keeps_its_notes_in_the_index(tmp_path: Path, gone
     ((path, (why, hides)),) = places.problems(known).items()
     assert path == "vault"
     assert not hides
-    assert why.startswith("unavailable: ")
+    assert why.startswith("away: ")
     assert why.endswith("searches still find what was indexed before")
     if gone == "without notes":
         return
-    with pytest.raises(NoteUnreadable, match="the folder vault is unavailable"):
+    with pytest.raises(NoteUnreadable, match="the folder vault is away"):
         places.notes.read("vault/Oslo.md")
-    with pytest.raises(NoteUnwritable, match="the folder vault is unavailable"):
+    with pytest.raises(NoteUnwritable, match="the folder vault is away"):
         places.notes.append("vault/new.md", "- x", title="T")
     assert not (places.vault / "new.md").exists()
 
 
-def test_an_unavailable_unknown_folder_hides_notes(tmp_path: Path) -> None:
+def test_an_unknown_folder_that_is_away_hides_notes(tmp_path: Path) -> None:
     places = Places(tmp_path)
     shutil.rmtree(places.vault)
-    assert places.problems() == {"vault": (f"unavailable: {places.vault} does not exist", True)}
+    assert places.problems() == {"vault": (f"away: {places.vault} does not exist", True)}
     places.vault.mkdir()  # a mount point
-    assert places.problems() == {"vault": (f"unavailable: {places.vault} is empty", True)}
+    assert places.problems() == {"vault": (f"away: {places.vault} is empty", True)}
     (places.vault / ".obsidian").mkdir()
     assert places.problems() == {}
 
@@ -214,7 +214,7 @@ async def opened(places: Places) -> AsyncIterator[Memory]:
         yield it
 
 
-async def test_it_is_searched_and_comes_back_after_being_unavailable(tmp_path: Path) -> None:
+async def test_it_is_searched_and_comes_back_after_being_away(tmp_path: Path) -> None:
     places = Places(tmp_path)
     before = snapshot(places.vault)
     async with opened(places) as memory:
@@ -228,14 +228,14 @@ async def test_it_is_searched_and_comes_back_after_being_unavailable(tmp_path: P
         results = await memory.search("boat")
         assert [hit.path for hit in results.hits] == ["vault/Oslo.md"]
         assert results.notice == ""
-        ((absence,),) = [[each.absence for each in (await memory.status()).folders]]
-        assert absence.startswith(f"unavailable: {places.vault} does not exist; searches still find")
+        ((away,),) = [[each.away for each in (await memory.status()).folders]]
+        assert away.startswith(f"away: {places.vault} does not exist; searches still find")
         (tmp_path / "unmounted").rename(places.vault)
         (places.vault / "Oslo.md").unlink()
         await memory.sync()
         assert (await memory.search("boat")).hits == ()
         (folder,) = (await memory.status()).folders
-        assert (folder.name, folder.absence, folder.write) == ("vault", "", False)
+        assert (folder.name, folder.away, folder.write) == ("vault", "", False)
 
 
 async def test_a_search_says_that_a_folder_was_never_read(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ async def test_a_search_says_that_a_folder_was_never_read(tmp_path: Path) -> Non
     async with opened(places) as memory:
         results = await memory.search("tea")
         assert len(results.hits) == 1
-        assert results.notice == f"Not searched: vault (unavailable: {places.vault} does not exist)."
+        assert results.notice == f"Not searched: vault (away: {places.vault} does not exist)."
 
 
 async def test_a_folder_that_the_settings_no_longer_name_leaves_the_index(tmp_path: Path) -> None:

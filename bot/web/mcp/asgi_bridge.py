@@ -1,7 +1,7 @@
 """Answers a request of aiohttp with an ASGI application (https://asgi.readthedocs.io/en/latest/specs/www.html)."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Container, MutableMapping
 from typing import Any
 
 from aiohttp import web
@@ -20,19 +20,25 @@ class NotAnswered(Exception):
 
 
 async def answer_with_asgi(
-    request: web.Request, app: AsgiApp, *, body: bytes, lost: asyncio.Event
+    request: web.Request,
+    app: AsgiApp,
+    *,
+    body: bytes,
+    lost: asyncio.Event,
+    without_headers: Container[bytes] = (),
 ) -> web.StreamResponse:
     """Run the application for one request, and return the response that it has sent.
 
     `body`: the whole body. `lost` is set when the connection is lost; the application then receives
-    `http.disconnect`, and what it sends raises ConnectionError. Raises NotAnswered if there is no response.
+    `http.disconnect`, and what it sends is dropped. `without_headers`: in lower case, headers of the request that it
+    does not get. Raises NotAnswered if there is no response.
     """
     exchange = _AsgiExchange(request, body, lost)
-    await app(make_scope(request), exchange.receive, exchange.send)
+    await app(make_scope(request, without_headers=without_headers), exchange.receive, exchange.send)
     return await exchange.finish()
 
 
-def make_scope(request: web.Request) -> MutableMapping[str, Any]:
+def make_scope(request: web.Request, *, without_headers: Container[bytes] = ()) -> MutableMapping[str, Any]:
     """Return the request's line and headers as ASGI has them."""
     peer = request.transport.get_extra_info("peername") if request.transport else None
     here = request.transport.get_extra_info("sockname") if request.transport else None
@@ -46,7 +52,11 @@ def make_scope(request: web.Request) -> MutableMapping[str, Any]:
         "raw_path": request.raw_path.partition("?")[0].encode("latin-1", "replace"),
         "query_string": request.rel_url.raw_query_string.encode("latin-1", "replace"),
         "root_path": "",
-        "headers": [(name.lower(), value) for name, value in request.raw_headers],
+        "headers": [
+            (name, value)
+            for name, value in ((name.lower(), value) for name, value in request.raw_headers)
+            if name not in without_headers
+        ],
         "client": tuple(peer[:2]) if isinstance(peer, tuple) else None,
         "server": tuple(here[:2]) if isinstance(here, tuple) else None,
     }
@@ -77,12 +87,28 @@ class _AsgiExchange:
         return {"type": "http.disconnect"}
 
     async def send(self, message: Message) -> None:
-        """Send a part of the response; waits while the client does not read. Raises ConnectionError if it is gone."""
+        """Send a part of the response; waits while the client does not read.
+
+        Does nothing once the client is gone, as this version of ASGI has it. Most programs close the connection as
+        soon as they have read their answer, before the end of the stream, and applications log an error as a bug.
+        """
         if self._lost.is_set():
-            raise ConnectionResetError("the client is gone")
+            if message["type"] == "http.response.start" and self._response is None:
+                self._response = _make_response(message)
+            await asyncio.sleep(0)  # who sends in a loop must not keep others from running
+            return
+        try:
+            await self._send(message)
+        except ConnectionError:
+            self._lost.set()
+
+    async def _send(self, message: Message) -> None:
         response = self._response
         if message["type"] == "http.response.start" and response is None:
-            self._response = await self._begin(message)
+            self._response = response = _make_response(message)
+            await response.prepare(
+                self._request
+            )  # at once: the first event of a stream may be long in coming
         elif message["type"] == "http.response.body" and response is not None and not self._is_whole:
             self._is_whole = not message.get("more_body", False)
             if piece := bytes(message.get("body", b"")):
@@ -92,15 +118,6 @@ class _AsgiExchange:
                 self._ended.set()
         else:
             raise NotAnswered(f"the application sent {message['type']} at the wrong time")
-
-    async def _begin(self, message: Message) -> web.StreamResponse:
-        """Send the head at once: the first event of a stream may be long in coming."""
-        response = web.StreamResponse(status=message["status"])
-        for name, value in message.get("headers", ()):
-            if name.lower() not in HOP_BY_HOP:
-                response.headers.add(name.decode("latin-1"), value.decode("latin-1"))
-        await response.prepare(self._request)
-        return response
 
     async def finish(self) -> web.StreamResponse:
         """Return the response; close the connection of a stream that was cut off, so that it does not seem complete."""
@@ -112,3 +129,11 @@ class _AsgiExchange:
         if not self._is_whole and self._request.transport:
             self._request.transport.close()
         return self._response
+
+
+def _make_response(message: Message) -> web.StreamResponse:
+    response = web.StreamResponse(status=message["status"])
+    for name, value in message.get("headers", ()):
+        if name.lower() not in HOP_BY_HOP:
+            response.headers.add(name.decode("latin-1"), value.decode("latin-1"))
+    return response

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections import Counter
+from http import HTTPStatus
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,8 @@ from aiohttp import web
 from bot.mcp.client import McpClient
 from bot.mcp.library import LibraryMissing, check_library
 from bot.web.connections import HttpConnection
-from bot.web.mcp.asgi_bridge import answer_with_asgi
+from bot.web.mcp.asgi_bridge import Message, answer_with_asgi
+from bot.web.mcp.session_use import SessionUse
 from bot.web.request_body import MAX_BODY_BYTES
 
 if TYPE_CHECKING:
@@ -33,6 +35,10 @@ MAX_REQUESTS = 80
 MAX_REQUESTS_EACH = 40
 START_SECONDS = 20.0
 """Time to load the library, for a request that comes first."""
+SESSION_HEADER = "Mcp-Session-Id"
+NOT_OFFERED = (b"last-event-id",)
+"""Headers about what we do not have: notifications that were missed are not sent again, and the library, without an
+event store, answers nothing to such a request. The stream simply begins."""
 CLOSE_SECONDS = 0.5
 """Time for sessions to end when the service stops."""
 
@@ -61,7 +67,7 @@ class ClientServers:
             server = await self._find(name)
             connection = request.protocol
             lost = connection.lost if isinstance(connection, HttpConnection) else asyncio.Event()
-            return await answer_with_asgi(request, (await server.manager()).asgi_app, body=body, lost=lost)
+            return await server.answer(request, body, lost)
         finally:
             self._requests[name] -= 1
 
@@ -137,11 +143,41 @@ class _ClientServer:
         )
         self._subscriptions = subscriptions
         self._max_sessions = max_sessions
+        self._sessions = SessionUse()
+        self._opening = 0
         self._manager: StreamableHTTPSessionManager | None = None
         self._ready, self._leaving = asyncio.Event(), asyncio.Event()
         self.task = services.supervisor.start(f"MCP sessions of {name}", self._serve)
 
-    async def manager(self) -> "StreamableHTTPSessionManager":
+    async def answer(self, request: web.Request, body: bytes, lost: asyncio.Event) -> web.StreamResponse:
+        """Answer a request. A new session ends the longest idle one if there is no room. Raises `CannotServe`."""
+        manager = await self._wait_for_manager()
+        session = request.headers.get(SESSION_HEADER, "")
+        is_opening = not session and b'"initialize"' in body
+        self._opening += is_opening
+        try:
+            if is_opening:
+                await self._make_room(manager)
+            with self._sessions.request(session):
+                response = await answer_with_asgi(
+                    request, manager.asgi_app, body=body, lost=lost, without_headers=NOT_OFFERED
+                )
+        finally:
+            self._opening -= is_opening
+        if response.status == HTTPStatus.NOT_FOUND or request.method == "DELETE":
+            self._sessions.discard(session)
+        elif opened := response.headers.get(SESSION_HEADER, ""):
+            self._sessions.add(opened)
+        return response
+
+    async def _make_room(self, manager: "StreamableHTTPSessionManager") -> None:
+        """End idle sessions for a new one: programs that are closed or restarted seldom end theirs."""
+        while len(self._sessions) + self._opening > self._max_sessions:
+            if not (session := self._sessions.pop_longest_idle()):
+                return
+            await _end_session(manager, session)
+
+    async def _wait_for_manager(self) -> "StreamableHTTPSessionManager":
         """Return the server's sessions once it runs. Raises `CannotServe`."""
         try:
             async with asyncio.timeout(START_SECONDS):
@@ -185,6 +221,25 @@ class _ClientServer:
                 server.close_streams()
         finally:
             self._manager = None
+
+
+async def _end_session(manager: "StreamableHTTPSessionManager", session: str) -> None:
+    """End a session as its program would, by DELETE; one that has ended already is no error."""
+    scope = {
+        "type": "http",
+        "method": "DELETE",
+        "path": "/",
+        "query_string": b"",
+        "headers": [(SESSION_HEADER.lower().encode(), session.encode("latin-1", "replace"))],
+    }
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Message) -> None:
+        del message
+
+    await manager.asgi_app(scope, receive, send)
 
 
 def _share_of_sessions(programs: int) -> int:

@@ -7,7 +7,14 @@ from aiohttp import web
 
 from bot import phrases
 from bot.mcp.library import LibraryMissing
-from bot.web.auth import given_token, is_cross_site, is_token, names_this_machine, wrong_key
+from bot.web.auth import (
+    FailedLogins,
+    given_token,
+    is_cross_site,
+    is_token,
+    names_this_machine,
+    wrong_program_key,
+)
 from bot.web.context import services_key, token_of
 from bot.web.mcp.client_servers import CannotServe, ClientServers, warn_without_library
 from bot.web.request_body import defer_expect, read_body
@@ -30,6 +37,7 @@ def is_mcp(services: "Services") -> Callable[[str], bool]:
 def add_mcp(app: web.Application) -> None:
     """Add `/mcp` to the application; what it needs is imported with the first request."""
     services = app[services_key]
+    app[wrong_program_key] = FailedLogins(proxies=services.settings.server.proxies)
     servers = ClientServers(services)
 
     async def answer(request: web.Request) -> web.StreamResponse:
@@ -42,7 +50,7 @@ def add_mcp(app: web.Application) -> None:
             return refuse(request, 403, phrases.WEB_FOREIGN_SITE)
         if not (given := given_token(request)):
             return _refuse_token(request, 401, phrases.WEB_SIGN_IN_FIRST)
-        if reason := request.app[wrong_key].refusal(request, given, *tokens.values()):
+        if reason := request.app[wrong_program_key].refusal(request, given, *tokens.values()):
             return _refuse_token(request, 429 if reason == phrases.WEB_TOO_MANY else 401, reason)
         name = next(name for name, token in tokens.items() if is_token(given, token))
         try:

@@ -19,7 +19,7 @@ from bot.sources_json import encode_sources
 from bot.state.changes import ChangeOrigin
 from bot.state.chat_list import read_latest_conversations
 from bot.state.database import StateFault
-from bot.tools.changes import ChangesBefore, ChangesLimit, ChangesOfNote
+from bot.tools.changes import MAX_NUMBER, ChangesBefore, ChangesLimit, ChangesOfNote
 from bot.tools.memory import memory_tools
 from bot.tools.toolbox import BadCall, Tool, did_you_mean, tool
 from bot.undo import UndoRefused
@@ -138,7 +138,12 @@ def rpc_methods(services: Services) -> Methods:
     @tool
     async def undo(
         number: Annotated[
-            int, Field(description="The change's number; the number of an undo redoes its change.", ge=1)
+            int,
+            Field(
+                description="The change's number; the number of an undo redoes its change.",
+                ge=1,
+                le=MAX_NUMBER,
+            ),
         ],
     ) -> dict[str, Any]:
         """Undo a change to the notes; needs a server.token in the settings."""

@@ -111,14 +111,14 @@ def test_what_is_forgotten_stays_hidden_after_backup_and_restore(
     assert "4711" not in commonplace.output_of("memory", "get", "vault/People.md")
 
 
-def test_an_unavailable_vault_is_reported_and_still_found(commonplace: Commonplace, vault: Path) -> None:
+def test_a_vault_that_is_away_is_reported_and_still_found(commonplace: Commonplace, vault: Path) -> None:
     assert search(commonplace, "boat") == ["vault/Trips/Oslo.md:6"]
     vault.rename(commonplace.folder / "unmounted")
     assert search(commonplace, "boat") == ["vault/Trips/Oslo.md:6"]
-    assert "the folder vault is unavailable" in commonplace.error_of("memory", "get", "vault/Trips/Oslo.md")
-    assert "unavailable: " in commonplace.output_of("memory", "status")
+    assert "the folder vault is away" in commonplace.error_of("memory", "get", "vault/Trips/Oslo.md")
+    assert "away: " in commonplace.output_of("memory", "status")
     told = say(commonplace, "/memory status")
-    assert "Folder `vault/` is unavailable: " in told
+    assert "Folder `vault/` is away: " in told
     assert "- vault: " not in told
     done = commonplace("doctor")
     assert "mount it, or correct its path" in done.stdout

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from mcp_types import (
     Implementation,
     PromptReference,
     ResourceTemplateReference,
+    ResourceUpdatedNotification,
     TextContent,
     TextResourceContents,
 )
@@ -233,9 +234,10 @@ async def test_notes_are_resources_page_by_page(tmp_path: Path, mode: str) -> No
             (content,) = (await client.read_resource(address)).contents
             assert isinstance(content, TextResourceContents)
             assert (content.uri, content.mime_type, content.text) == (address, "text/markdown", "text\n")
-        with pytest.raises(MCPError, match="list again without one") as refused:
-            await client.list_resources(cursor="nonsense!")
-        assert refused.value.code == INVALID_PARAMS
+        for cursor in ("nonsense!", "", "%%%", "é"):
+            with pytest.raises(MCPError, match="list again without one") as refused:
+                await client.list_resources(cursor=cursor)
+            assert refused.value.code == INVALID_PARAMS
 
 
 @both_protocols
@@ -248,6 +250,7 @@ async def test_what_is_no_note_is_not_read(tmp_path: Path, mode: str) -> None:
             "commonplace://notes//etc/passwd.md": INVALID_PARAMS,
             "commonplace://notes/": INVALID_PARAMS,
             "file:///etc/passwd": INVALID_PARAMS,
+            f"commonplace://notes/{'a' * 100_000}.md": INVALID_PARAMS,
         }.items():
             with pytest.raises(MCPError) as refused:
                 await client.read_resource(address)
@@ -446,6 +449,47 @@ async def test_programs_are_told_when_notes_appear_vanish_and_change(tmp_path: P
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_an_address_may_be_written_in_several_ways(tmp_path: Path) -> None:
+    changed: asyncio.Queue[str] = asyncio.Queue()
+
+    async def handler(message: Any) -> None:
+        if isinstance(message, ResourceUpdatedNotification):
+            changed.put_nowait(message.params.uri)
+
+    async with open_notes(tmp_path, memory={"watch": {"debounce_seconds": 0.05}}) as own:
+        note = own.settings.memory_folder / "ours & theirs.md"
+        note.parent.mkdir(exist_ok=True)
+        note.write_text("one\n")
+        subscriptions = NoteSubscriptions(own.memory)
+        tasks = [
+            asyncio.create_task(run_memory_tasks(own.memory)),
+            asyncio.create_task(subscriptions.run()),
+        ]
+        async with connect(own, subscriptions=subscriptions, message_handler=handler) as client:
+            address = "commonplace://notes/ours%20&%20theirs.md"  # as a template's expansion has it
+            await client.subscribe_resource(address)
+            with pytest.raises(MCPError) as refused:
+                await client.subscribe_resource(f"commonplace://notes/{'a' * 100_000}.md")
+            assert refused.value.code == INVALID_PARAMS
+            for number in range(100):
+                note.write_text(f"{number}\n" * number)
+                with suppress(TimeoutError):
+                    assert await asyncio.wait_for(changed.get(), 0.2) == address
+                    break
+            else:
+                pytest.fail("nobody was told")
+        for task in tasks:
+            task.cancel()
+
+
+@both_protocols
+async def test_numbers_that_no_database_has_are_wrong_arguments(tmp_path: Path, mode: str) -> None:
+    async with open_notes(tmp_path) as own, connect(own, mode=mode) as client:
+        for name, arguments in (("memory_undo", {"number": 10**30}), ("memory_changes", {"before": 10**30})):
+            answer = await client.call_tool(name, arguments)
+            assert "should be less than" in answer.structured_content["error"]
 
 
 async def _exercise(folder: Path, subscriptions: NoteSubscriptions, next_one: Any) -> None:

@@ -9,9 +9,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import anyio
 import pytest
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCNotification, JSONRPCRequest
+from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from bot.mcp.stdio import MAX_LINE_BYTES, LineReader, LineTooLong, Refused, open_stdio, parse_line
 from bot.process_lock import is_workspace_open
@@ -92,17 +93,52 @@ async def test_messages_go_both_ways_and_mistakes_are_answered_at_once(pipe: tup
         assert isinstance(message, SessionMessage)
         assert isinstance(message.message, JSONRPCRequest)
         await outgoing.send(SessionMessage(JSONRPCNotification(jsonrpc="2.0", method="hello")))
+        await outgoing.send(SessionMessage(JSONRPCResponse(jsonrpc="2.0", id=2, result={})))
         came = b""
-        while came.count(b"\n") < 2:
+        while came.count(b"\n") < 3:
             came += await asyncio.to_thread(os.read, out_of, 65_536)
         os.close(pipe[1])
         assert [each async for each in incoming] == []
-    refused, said = map(json.loads, came.splitlines())
+    refused, said, answered = map(json.loads, came.splitlines())
     assert refused["error"]["code"] == -32700
     assert refused["id"] is None
     assert said == {"jsonrpc": "2.0", "method": "hello"}
+    assert answered == {"jsonrpc": "2.0", "id": 2, "result": {}}
     os.close(into)
     os.close(out_of)
+
+
+async def test_the_session_ends_once_all_is_answered(pipe: tuple[int, int]) -> None:
+    out_of, into = os.pipe()
+    os.write(pipe[1], PING + b'{"jsonrpc":"2.0","id":"7","method":"ping"}\n' + PING)
+    os.write(pipe[1], b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}\n')
+    os.close(pipe[1])
+    async with open_stdio(pipe[0], into) as (incoming, outgoing), asyncio.timeout(5):
+        assert len([await incoming.receive() for _ in range(4)]) == 4
+        for _ in range(2):  # the id is used twice, and the other request is not wanted any more
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(incoming.receive(), 0.1)
+            await outgoing.send(SessionMessage(JSONRPCResponse(jsonrpc="2.0", id=2, result={})))
+        with pytest.raises(anyio.EndOfStream):
+            await incoming.receive()
+    assert os.read(out_of, 65_536).count(b"\n") == 2
+    os.close(into)
+    os.close(out_of)
+
+
+async def test_answers_that_nobody_reads_are_not_waited_for(pipe: tuple[int, int]) -> None:
+    out_of, into = os.pipe()
+    os.close(out_of)
+    os.write(pipe[1], PING)
+    async with open_stdio(pipe[0], into) as (incoming, outgoing), asyncio.timeout(5):
+        await incoming.receive()
+        await outgoing.send(SessionMessage(JSONRPCResponse(jsonrpc="2.0", id=2, result={})))
+        os.write(pipe[1], PING)
+        await incoming.receive()
+        os.close(pipe[1])
+        with pytest.raises(anyio.EndOfStream):
+            await incoming.receive()
+    os.close(into)
 
 
 def test_without_the_library_the_command_says_how_to_install_it(
@@ -141,6 +177,60 @@ async def test_rights_are_an_option(commonplace: Commonplace) -> None:
         assert names == {"memory_search", "memory_get", "memory_changes", "conversation_get"}
         refused = await client.call_tool("memory_write", {"content": "x", "target": "daily"})
         assert "--rights" in refused.structured_content["error"]
+
+
+def call(number: int, tool: str, /, **arguments: object) -> bytes:
+    params = {"name": tool, "arguments": arguments}
+    request = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+    return json.dumps(request).encode() + b"\n"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("notes", [0, 2000])
+def test_what_was_asked_before_the_end_of_input_is_answered(commonplace: Commonplace, notes: int) -> None:
+    commonplace.memory.mkdir()
+    for number in range(notes):
+        text = f"# Boat {number}\n\nBoat {number} lies in the harbour, and its sail is dry.\n"
+        (commonplace.memory / f"{number}.md").write_text(text)
+    writes = [
+        call(each, "memory_write", content=f"Box {each} is red.", target="daily") for each in range(10, 15)
+    ]
+    said = [
+        INITIALIZE,
+        b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n',
+        *writes,
+        call(20, "memory_search", query="harbour sail"),
+        b"nonsense\n",
+        call(21, "memory_get", path="nothing.md"),
+    ]
+    done = commonplace("mcp", stdin=b"".join(said))
+    assert done.returncode == 0, done
+    assert "Traceback" not in done.stderr
+    answers = {
+        each.get("id"): each for each in map(json.loads, done.stdout.splitlines()) if "method" not in each
+    }
+    assert answers.keys() == {1, *range(10, 15), 20, None, 21}
+    assert [each for each in answers if "error" in answers[each]] == [None]
+    assert answers[21]["result"]["isError"]
+    found = answers[20]["result"]["structuredContent"]["results"]
+    assert bool(found) == bool(notes)
+    changes = json.loads(commonplace.output_of("memory", "changes", "--json"))["changes"]
+    assert {each["new"][-1] for each in changes} == {f"- Box {each} is red." for each in range(10, 15)}
+
+
+@pytest.mark.thorough
+def test_a_signal_ends_it_while_nobody_reads_the_answers(commonplace: Commonplace) -> None:
+    commonplace.memory.mkdir()
+    (commonplace.memory / "long.md").write_text("The boat leaks.\n" * 1000)
+    with start(commonplace) as process:
+        assert ask(process, INITIALIZE)["id"] == 1
+        assert process.stdin
+        process.stdin.write(b"".join(call(each, "memory_get", path="long.md") for each in range(20)))
+        process.stdin.close()
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(2)
+        process.terminate()
+        assert process.wait(5) == 0
 
 
 def start(commonplace: Commonplace, *arguments: str) -> "subprocess.Popen[bytes]":

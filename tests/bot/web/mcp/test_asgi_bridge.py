@@ -120,10 +120,8 @@ async def test_the_application_hears_when_its_client_is_gone() -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"x", "more_body": True})
         heard.put_nowait((await receive())["type"])
-        try:
-            await send({"type": "http.response.body", "body": b"y", "more_body": True})
-        except ConnectionError:
-            heard.put_nowait("gone")
+        await send({"type": "http.response.body", "body": b"y", "more_body": True})
+        heard.put_nowait("gone")
 
     async with serve(app) as served, asyncio.timeout(10):
         reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
@@ -131,6 +129,41 @@ async def test_the_application_hears_when_its_client_is_gone() -> None:
         await reader.readuntil(b"x")
         writer.transport.abort()
         assert [await heard.get(), await heard.get()] == ["http.disconnect", "gone"]
+
+
+async def test_a_client_that_leaves_before_the_end_is_no_error() -> None:
+    asked: asyncio.Event = asyncio.Event()
+    sent: asyncio.Queue[BaseException | None] = asyncio.Queue()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"answer", "more_body": True})
+        await asked.wait()
+        try:
+            connection.close()  # as it looks between the client's end and our hearing of it
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        except ConnectionError as error:
+            sent.put_nowait(error)
+        else:
+            sent.put_nowait(None)
+
+    connection: asyncio.Transport
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        nonlocal connection
+        assert isinstance(request.transport, asyncio.Transport)
+        connection = request.transport
+        return await answer_with_asgi(request, app, body=b"", lost=asyncio.Event())
+
+    site = web.Application()
+    site.router.add_route("*", "/{rest:.*}", answer)
+    async with serve_app(site) as served, asyncio.timeout(10):
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+        writer.write(GET)
+        await reader.readuntil(b"answer")
+        asked.set()
+        assert await sent.get() is None
+        writer.close()
 
 
 async def test_after_the_answer_there_is_nothing_more_to_receive() -> None:

@@ -145,6 +145,18 @@ async def test_wrong_tokens_are_counted_and_right_ones_still_taken(tmp_path: Pat
         assert status_of(await ask(served)) == 200
 
 
+async def test_a_program_with_an_outdated_token_does_not_lock_the_owner_out(tmp_path: Path) -> None:
+    async with serve_http(tmp_path, token="short", mcp=PROGRAMS) as (served, _):
+        for _ in range(11):
+            came = await ask(served, token="outdated" * 3)
+        assert status_of(came) == 429
+        assert status_of(await ask(served, "GET", path="/", token="short")) == 200
+        for _ in range(11):
+            came = await ask(served, "GET", path="/", token="guess" * 6)
+        assert status_of(came) == 429
+        assert status_of(await ask(served)) == 200
+
+
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
 async def test_other_sites_and_other_names_are_refused(tmp_path: Path, method: str) -> None:
     async with serve_http(tmp_path, mcp=PROGRAMS) as (served, _):
@@ -186,12 +198,74 @@ async def test_what_is_no_request_of_mcp_gets_an_answer_and_opens_no_session(tmp
             came = await ask(served, **arguments)
             assert status_of(came) == status, (arguments.keys(), came[:300])
         assert status_of(await ask(served, Content_Type="text/plain")) in (400, 415)
-        for _ in range(client_servers.MAX_SESSIONS_EACH):  # none of those above counts
-            assert status_of(await ask(served)) == 200
+
+
+async def test_a_new_session_ends_the_longest_idle_one(tmp_path: Path) -> None:
+    ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+    async with serve_http(tmp_path, mcp=PROGRAMS) as (served, _):
+
+        async def opened() -> str:
+            came = await ask(served)
+            assert status_of(came) == 200
+            return headers_of(came)["mcp-session-id"]
+
+        async def is_open(session: str) -> bool:
+            return status_of(await ask(served, body=ping, Mcp_Session_Id=session)) == 200
+
+        others = headers_of(await ask(served, token=OTHER_TOKEN))["mcp-session-id"]
+        for status, arguments in (
+            (400, {"body": b"{"}),
+            (400, {"body": ping}),
+            (406, {"Accept": "text/html"}),
+        ):
+            assert status_of(await ask(served, **arguments)) == status  # none of these counts
+        sessions = [await opened() for _ in range(client_servers.MAX_SESSIONS_EACH)]
+        assert await is_open(sessions[0])
+        streams = []
+        for session in sessions[1:3]:
+            reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+            writer.write(request("GET", Mcp_Session_Id=session))
+            await reader.readuntil(b"\r\n\r\n")
+            streams.append(writer)
+        sessions += [await opened(), await opened()]
+        assert not await is_open(sessions[3])
+        assert not await is_open(sessions[4])
+        for session in (*sessions[:3], *sessions[5:]):
+            assert await is_open(session)
+        assert status_of(await ask(served, body=ping, token=OTHER_TOKEN, Mcp_Session_Id=others)) == 200
+        for writer in streams:
+            writer.transport.abort()
+
+
+async def test_programs_that_die_while_they_begin_lock_nobody_out(tmp_path: Path) -> None:
+    async with serve_http(tmp_path, mcp=PROGRAMS) as (served, _):
+        for number in range(60):
+            _, writer = await asyncio.open_connection("127.0.0.1", served.port)
+            writer.write(request())
+            await asyncio.sleep(0.001 * (number % 20))
+            writer.transport.abort()
+            if number % 3 == 0:
+                assert status_of(await ask(served)) == 200
+
+
+async def test_sessions_with_open_streams_are_never_ended_for_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_servers, "MAX_SESSIONS_EACH", 2)
+    async with serve_http(tmp_path, mcp=PROGRAMS) as (served, _):
+        streams = []
+        for _ in range(2):
+            session = headers_of(await ask(served))["mcp-session-id"]
+            reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+            writer.write(request("GET", Mcp_Session_Id=session))
+            await reader.readuntil(b"\r\n\r\n")
+            streams.append(writer)
         full = await ask(served)
         assert status_of(full) == 503
         assert b"Too many open sessions" in full
         assert status_of(await ask(served, token=OTHER_TOKEN)) == 200  # others have room of their own
+        for writer in streams:
+            writer.transport.abort()
 
 
 async def test_too_many_streams_at_once_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,6 +320,31 @@ async def test_a_program_that_dies_leaves_no_session(tmp_path: Path, monkeypatch
         await asyncio.sleep(2.5)
         for session in sessions:
             assert status_of(await ask(served, body=ping, Mcp_Session_Id=session)) == 404
+
+
+async def test_a_stream_that_is_to_be_resumed_begins_anew(tmp_path: Path) -> None:
+    async with serve_http(tmp_path, mcp=PROGRAMS) as (served, _):
+        session = headers_of(await ask(served))["mcp-session-id"]
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+        writer.write(request("GET", Mcp_Session_Id=session, Last_Event_ID="7"))
+        assert b"200 OK" in await reader.readuntil(b"\r\n\r\n")
+        writer.transport.abort()
+
+
+async def test_programs_that_leave_early_are_not_logged_as_bugs(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+    async with serve_http(tmp_path, mcp=PROGRAMS) as (served, _):
+        session = headers_of(await ask(served))["mcp-session-id"]
+        for method in ("POST", "GET") * 10:
+            reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+            writer.write(request(method, ping, Mcp_Session_Id=session))
+            # The answer, or the head of the stream; not the end.
+            await reader.readuntil(b"}}\r\n" if method == "POST" else b"\r\n\r\n")
+            writer.transport.abort()
+            await asyncio.sleep(0.05)
+    assert [each.getMessage() for each in caplog.records if each.levelname == "ERROR"] == []
 
 
 async def test_a_session_that_is_deleted_is_gone(tmp_path: Path) -> None:
