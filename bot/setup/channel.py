@@ -12,6 +12,7 @@ from bot.doctor.http_probe import HttpProbe
 from bot.process_lock import is_workspace_open
 from bot.setup import phrases
 from bot.setup.channel_setup import Account, BotAccount, CannotListen, ChannelSetup, HookIsSet
+from bot.setup.questions import Parse, parse_secret
 from bot.setup.setup import Setup, add_missing
 
 LISTEN_SECONDS = 60.0
@@ -50,9 +51,10 @@ def _ask_for_bot(setup: Setup, name: str, channel: ChannelSetup) -> BotAccount |
         setup.questions.say(phrases.TEST_FAILED.format(reason=known.detail))
     else:
         setup.questions.say(channel.where)
+    parse_token = _token_parser(setup, name)
     while True:
         text = phrases.ASK_OTHER_BOT if known else phrases.ASK_BOT
-        token = setup.questions.ask(_flag(name), text, parse=setup.parse_as(name, "token"), hidden=True)
+        token = setup.questions.ask(_flag(name), text, parse=parse_token, hidden=True)
         if not token:
             return known if isinstance(known, BotAccount) else None
         setup.files.set_secret((name, "token"), token)
@@ -66,6 +68,11 @@ def _ask_for_bot(setup: Setup, name: str, channel: ChannelSetup) -> BotAccount |
         setup.files.discard()
         if what == "skip":
             return None
+
+
+def _token_parser(setup: Setup, name: str) -> Parse:
+    parse_form = setup.parse_as(name, "token")
+    return lambda typed: parse_secret(parse_form(typed))
 
 
 def _flag(name: str) -> str:

@@ -14,7 +14,7 @@ from bot.models.known_providers import KNOWN_PROVIDERS, Provider, resolve_provid
 from bot.setup import phrases
 from bot.setup.model_offers import OFFERS, OLLAMA, OLLAMA_MODEL
 from bot.setup.model_test import try_model
-from bot.setup.questions import AnswerOption, InvalidAnswer, Parse
+from bot.setup.questions import AnswerOption, InvalidAnswer, Parse, parse_secret
 from bot.setup.setup import Setup
 from memory.embeddings.ollama_server import is_embedding_model
 
@@ -225,13 +225,13 @@ def _set_key(setup: Setup, name: str, provider: Provider) -> bool:
     questions, keys = setup.questions, ("providers", name, "api_key")
     is_known = name in KNOWN_PROVIDERS
     if questions.has("api-key-file"):
-        setup.files.set_secret(keys, questions.ask("api-key-file", "", hidden=True))
+        setup.files.set_secret(keys, questions.ask("api-key-file", "", parse=parse_secret, hidden=True))
         return True
     if questions.is_unattended or name == OLLAMA:
         return True
     ours = setup.files.settings().providers.get(name)
     if ours and ours.keys:
-        if key := questions.ask("", phrases.ASK_OTHER_KEY, hidden=True):
+        if key := questions.ask("", phrases.ASK_OTHER_KEY, parse=parse_secret, hidden=True):
             setup.files.set_secret(keys, key)
         return True
     if provider.keys:
@@ -240,7 +240,7 @@ def _set_key(setup: Setup, name: str, provider: Provider) -> bool:
             setup.files.set_secret(keys, provider.keys[0])
         return True
     text = phrases.ASK_KEY if is_known else phrases.ASK_KEY_OPTIONAL
-    key = questions.ask("", text, hidden=True)
+    key = questions.ask("", text, parse=parse_secret, hidden=True)
     if key:
         setup.files.set_secret(keys, key)
     return bool(key) or not is_known

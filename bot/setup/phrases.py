@@ -3,6 +3,7 @@
 WELCOME = "Let's set up Commonplace. Enter takes what is in brackets, Ctrl-C ends this; what you have answered is kept."
 STEP = "\n{title}"
 INVALID = "  {reason}"
+NOT_SENDABLE = "it has characters that no key has, such as a space; please copy it again"
 NOT_AN_OPTION = "choose one of {allowed}"
 NUMBER = "Number"
 YES_DEFAULT, NO_DEFAULT = "Y/n", "y/N"

@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 
 from bot.setup import phrases
 from bot.setup.errors import InvalidFlag
+from memory.http_responses import explain_bad_key
 
 Answer = TypeVar("Answer")
 
@@ -40,6 +41,13 @@ class AnswerOption:
     label: str
     needs: str = ""
     """What it needs, beside the label."""
+
+
+def parse_secret(text: str) -> str:
+    """Return a key or token that can be sent. Raises InvalidAnswer, without it."""
+    if explain_bad_key(text):
+        raise InvalidAnswer(phrases.NOT_SENDABLE)
+    return text
 
 
 def _break(line: str, width: int) -> str:

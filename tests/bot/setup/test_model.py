@@ -191,6 +191,9 @@ async def test_flags_that_are_wrong_are_told_and_nothing_is_written(
         await give(folder, "model", model="nobody/knows")
     with pytest.raises(InvalidFlag, match="--base-url"):
         await give(folder, "model", model="mine/m", base_url="localhost")
+    with pytest.raises(InvalidFlag, match="--api-key-file: it has characters") as caught:
+        await give(folder, "model", model=f"mine/{MODEL}", base_url=openai.base_url, api_key_file="sk-a\nb")
+    assert "sk-a" not in str(caught.value)
     with pytest.raises(SetupFailed, match="API key missing or rejected"):
         await give(folder, "model", model=f"mine/{MODEL}", base_url=openai.base_url, api_key_file="wrong")
     with pytest.raises(SetupFailed, match="Nothing was written for it"):
