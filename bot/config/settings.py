@@ -7,18 +7,25 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, SecretStr, Strict, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
 
 from bot.config.channel import ChannelSettings
 from bot.config.discord import DiscordSettings
 from bot.config.errors import PREFIX, ConfigError, Origin, explain, format_value, printable, shorten
-from bot.config.loaders import EnvironmentSource, SecretFilesSource, TomlSource
+from bot.config.loaders import EnvironmentSource, SecretFilesSource, merge_tables
 from bot.config.secret_files import FOLDER_VARIABLE, secrets_folder
 from bot.config.system_zone import system_zone
 from bot.config.telegram import TelegramSettings
+from bot.config.toml_file import read_toml
 from bot.messages import OWNER_AT_TERMINAL
 from bot.models.known_providers import KIND_BY_NAME, KNOWN_PROVIDERS, ProviderKind
 from bot.models.model_names import ways_to_write, with_provider
@@ -45,6 +52,7 @@ BUILTIN_PROVIDER = "builtin"
 BUILTIN_MODEL = "notebook"
 PEOPLE_FORM = 'a list of ids such as "telegram:1" under each name, each id once'
 PRIVATE_FOLDER = ".commonplace"
+SECRETS_NAME = "secrets.toml"
 
 MIN_MCP_TOKEN_CHARS = 16
 MAX_MCP_TOKENS = 32
@@ -505,6 +513,8 @@ class ReadFrom:
     """Where settings were read from; ignored when settings are compared."""
 
     file: Path | None = field(default=None, compare=False)
+    secrets: Path | None = field(default=None, compare=False)
+    """The file of secrets beside it."""
     config: Path | None = field(default=None, compare=False)
     """The arguments of `load_settings`, this and the next."""
     workspace: Path | None = field(default=None, compare=False)
@@ -686,6 +696,11 @@ class Settings(Section, BaseSettings):
         return self._read_from.file
 
     @property
+    def secrets_file(self) -> Path | None:
+        """The file of secrets beside the settings file; None if there is none."""
+        return self._read_from.secrets
+
+    @property
     def memory_folder(self) -> Path:
         """The folder of the notes."""
         return self.workspace / self.memory.path
@@ -728,6 +743,12 @@ def config_file(config: Path | None = None) -> Path | None:
     return config if config.is_absolute() else _working_folder() / config
 
 
+def find_secrets_file(file: Path | None) -> Path | None:
+    """Return `secrets.toml` beside the settings file; None if there is none."""
+    beside = file.with_name(SECRETS_NAME) if file else None
+    return beside if beside and beside != file and os.path.lexists(beside) else None
+
+
 def default_workspace() -> Path:
     """Return the workspace for when no file, variable or option names one.
 
@@ -752,16 +773,24 @@ def data_folder() -> Path:
 def load_settings(config: Path | None = None, workspace: Path | None = None) -> Settings:
     """Read the settings. Raises `ConfigError` with a line for the user if they cannot be used.
 
-    The environment wins over the file, and `workspace` (relative to the working folder) over both.
+    The environment wins over the files, and `workspace` (relative to the working folder) over both.
     """
     file = config_file(config)
-    settings = _read(file)
+    secrets = find_secrets_file(file)
+    return resolve_settings(_read(file, secrets), ReadFrom(file, secrets, config, workspace))
+
+
+def resolve_settings(settings: Settings, origin: ReadFrom) -> Settings:
+    """Return the settings with absolute paths, and with tokens that variables without our prefix hold.
+
+    Raises `ConfigError`.
+    """
+    file, workspace = origin.file, origin.workspace
     folder = _expand(settings.workspace if workspace is None else workspace, "workspace")
     if not (workspace or file or "workspace" in settings.model_fields_set):
         folder = default_workspace()
     if not folder.is_absolute():
-        beside_file = workspace is None and file and file.is_file()
-        folder = (file.parent if file and beside_file else _working_folder()) / folder
+        folder = _base_folder(file if workspace is None else None) / folder
     providers = {
         name: table.model_copy(update={"model_path": _resolve_from_file(file, table.model_path)})
         for name, table in settings.providers.items()
@@ -792,7 +821,7 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
     )
     if loaded.memory.folders:
         _check_folders(loaded)
-    loaded._read_from = ReadFrom(file, config, workspace)
+    loaded._read_from = origin
     return loaded
 
 
@@ -815,19 +844,28 @@ def _with_token(section: ChannelSettings) -> ChannelSettings:
     return section.model_copy(update={"token": token})
 
 
-def _read(file: Path | None) -> Settings:
-    """Read all sources: the environment wins over secret files, which win over the settings file."""
-    table = TomlSource(Settings, file)
-    sources: list[EnvironmentSource] = [EnvironmentSource(Settings, table.toml_data)]
+def _read(file: Path | None, secrets: Path | None) -> Settings:
+    """Read all sources: the environment wins over secret files, then come secrets.toml and the settings file."""
+    tables = {each: read_toml(each) for each in (secrets, file) if each}
+    return check_tables(tables)
+
+
+def check_tables(tables: Mapping[Path, Mapping[str, Any]]) -> Settings:
+    """Return the settings of these contents of files, the first of which wins, and of the environment.
+
+    Paths are not resolved. Raises `ConfigError`.
+    """
+    contents = merge_tables(tables.values())
+    sources: list[EnvironmentSource] = [EnvironmentSource(Settings, contents)]
     try:
         if folder := secrets_folder():
-            sources.append(SecretFilesSource(Settings, table.toml_data, folder))
-        return Settings(_build_sources=((*sources, table), {}))
+            sources.append(SecretFilesSource(Settings, contents, folder))
+        return Settings(_build_sources=((*sources, InitSettingsSource(Settings, contents)), {}))
     except (SettingsError, OSError) as error:
         raise ConfigError(f"{FOLDER_VARIABLE} cannot be used: {printable(str(error))}") from None
     except ValidationError as error:
         origins = {keys: name for source in reversed(sources) for keys, name in source.origins.items()}
-        raise ConfigError(explain(Settings, error, Origin(file, table.toml_data, origins))) from None
+        raise ConfigError(explain(Settings, error, Origin(tables, origins))) from None
 
 
 def read_again(settings: Settings) -> Settings:
@@ -838,6 +876,8 @@ def read_again(settings: Settings) -> Settings:
     fresh = load_settings(settings._read_from.config, settings._read_from.workspace)
     if settings.file and not fresh.file:
         raise ConfigError(f"the settings file {printable(str(settings.file))} is gone")
+    if settings.secrets_file and not fresh.secrets_file:
+        raise ConfigError(f"the file of secrets {printable(str(settings.secrets_file))} is gone")
     return fresh
 
 
@@ -846,7 +886,14 @@ def _resolve_from_file(file: Path | None, path: str, what: str = "model_path") -
     if not path.strip():
         return ""
     expanded = _expand(Path(path.strip()), what)
-    return str((file.parent if file and file.is_file() else _working_folder()) / expanded)
+    return str(_base_folder(file) / expanded)
+
+
+def _base_folder(file: Path | None) -> Path:
+    """Return the folder where relative paths start: the file's, unless it is a pipe."""
+    if file is None or (file.exists() and not file.is_file()):
+        return _working_folder()
+    return file.parent
 
 
 def _expand(path: Path, what: str) -> Path:
