@@ -76,6 +76,8 @@ class FoundText:
     """Matches in the trash, reminders, summaries, undelivered messages and the like."""
     unread: tuple[Problem, ...]
     """Notes that could not be searched."""
+    read_only: tuple[str, ...] = ()
+    """Names of the folders that hold some of the lines and may only be read."""
     code: str = ""
 
 
@@ -161,8 +163,17 @@ class ForgetService:
                 str(chat), str(person), code, query, digests, format_timestamp(self._now()), unfinished=left
             )
             await self._state.change(partial(forgetting.save_request, request=asked))
+        read_only = dict.fromkeys(self._memory.find_read_only_folder(each.path) for each in notes.lines)
         return FoundText(
-            query, notes.lines, notes.more, messages, tuple(excerpts), elsewhere, notes.unread, code
+            query,
+            notes.lines,
+            notes.more,
+            messages,
+            tuple(excerpts),
+            elsewhere,
+            notes.unread,
+            tuple(filter(None, read_only)),
+            code,
         )
 
     async def confirm(self, code: str, *, chat: ChatId, person: PersonId, key: str) -> ForgetOutcome:

@@ -9,7 +9,7 @@ from bot import phrases
 from bot.conversations.core_note import count_visible_lines, is_too_long, length_warning, read_core_note
 from bot.note_refs import format_note_ref
 from bot.visible_names import escape_path
-from memory.health.report import Finding, HealthReport, Place, shorten
+from memory.health.report import Finding, FindingKind, HealthReport, Place, shorten
 from memory.memory import CORE_NOTE, Memory
 
 MAX_COMMAND_CHARS = 400
@@ -52,11 +52,18 @@ async def examine_memory(memory: Memory) -> HealthReport:
     return replace(report, findings=(found, *report.findings))
 
 
-def find_commands(finding: Finding) -> list[str]:
-    """Return the commands that fix a finding, or show what only the person can fix."""
-    if finding.new_text is not None:
-        return [f"/correct {_format_place(place)} {finding.new_text or '-'}" for place in finding.places]
-    return [f"/memory get {_format_place(place)}" for place in finding.places]
+def find_commands(finding: Finding, report: HealthReport) -> list[str]:
+    """Return the commands that fix a finding, or show what only the person can fix.
+
+    None fixes a place in a folder that may only be read.
+    """
+    if finding.new_text is None:
+        return [f"/memory get {_format_place(place)}" for place in finding.places]
+    return [
+        f"/correct {_format_place(place)} {finding.new_text or '-'}"
+        for place in finding.places
+        if not report.find_read_only_folder(place)
+    ]
 
 
 def describe_health(report: HealthReport, *, most: int) -> list[FindingGroup]:
@@ -67,8 +74,8 @@ def describe_health(report: HealthReport, *, most: int) -> list[FindingGroup]:
         groups.append(
             FindingGroup(
                 phrases.HEALTH_TITLES[kind],
-                phrases.HEALTH_ADVICE[kind],
-                [_describe_finding(one) for one in found[:most]],
+                _describe_advice(kind, found[:most], report),
+                [_describe_finding(one, report) for one in found[:most]],
                 len(found[most:]) + report.left_out.get(kind, 0),
             )
         )
@@ -118,7 +125,7 @@ def encode_health(report: HealthReport) -> dict[str, Any]:
                 "about": each.about and _encode_place(each.about),
                 "more": each.more,
                 "reason": each.reason,
-                "commands": find_commands(each),
+                "commands": find_commands(each, report),
             }
             for each in report.findings
         ],
@@ -130,7 +137,16 @@ def _encode_place(place: Place) -> dict[str, Any]:
     return {**asdict(place), "line_start": place.line_start or None, "line_end": place.line_end or None}
 
 
-def _describe_finding(finding: Finding) -> FindingText:
+def _describe_advice(kind: FindingKind, findings: Sequence[Finding], report: HealthReport) -> str:
+    """Return what to do about findings of a kind, and where only the person can do it."""
+    folders = [report.find_read_only_folder(place) for each in findings for place in each.places]
+    told = [phrases.HEALTH_ADVICE[kind]] if any(find_commands(each, report) for each in findings) else []
+    if names := [f"{name}/" for name in dict.fromkeys(filter(None, folders))]:
+        told.append(phrases.HEALTH_READ_ONLY.format(folders=", ".join(names)))
+    return " ".join(told)
+
+
+def _describe_finding(finding: Finding, report: HealthReport) -> FindingText:
     why = finding.reason
     if finding.kind == "broken_link":
         why = (
@@ -148,9 +164,9 @@ def _describe_finding(finding: Finding) -> FindingText:
     if finding.more:
         phrase = phrases.HEALTH_MORE_PLACE if finding.more == 1 else phrases.HEALTH_MORE_PLACES
         why = f"{why} {phrase.format(count=finding.more)}"
-    commands = find_commands(finding)
+    commands = find_commands(finding, report)
     if any(len(command) > MAX_COMMAND_CHARS for command in commands):
-        commands = find_commands(replace(finding, new_text=None))
+        commands = find_commands(replace(finding, new_text=None), report)
     return FindingText([(_format_place(place), place.text) for place in finding.places], why, commands)
 
 

@@ -256,6 +256,7 @@ TOKENS_USED = "Tokens\n\nToday:\n{today}\n\nLast 30 days:\n{month}"
 TOKENS_ROW = "- {model}: {read} in ({cached} cached), {written} out; calls: {answers}"
 TOKENS_NONE = "- none"
 REBUILT = "Index rebuilt in {seconds:.1f} s.\nNotes: {notes}"
+REBUILT_WITHOUT = "{folder} is away, so its notes left the index; they return with it."
 REBUILD_JOINED = "It was already running when you asked."
 REINDEXED = "Scanned all notes in {seconds:.1f} s: {added} new, {changed} changed, {removed} removed."
 MEMORY_STATUS = (
@@ -290,6 +291,7 @@ WATCH = {
 WATCH_DEAD = "Watching the folder: stopped"
 FOLDER = "Folder `{name}/`: {state}"
 FOLDER_AWAY = "Folder `{name}/` is {problem}"
+FOLDER_HIDDEN = "{lines} hidden"
 FOLDER_ACCESS = {False: "read-only", True: "may be changed"}
 TASK_STOPPED = (
     "The background task “{task}” failed ({error}) and will restart at {again}. The log has the details."
@@ -341,6 +343,7 @@ HEALTH_ADVICE = {
     "broken_link": "The command fixes the link, or leaves only its text.",
     "foreign_text": "If it's true, the command makes the line your own. `/correct PATH:LINE -` empties it.",
 }
+HEALTH_READ_ONLY = "In {folders}, which I may only read: fix these there."
 WEB_HEALTH_TOOK_LONG = "I'm still looking through your notes. Please reload this page in a minute."
 HEALTH_AS_IN = "Also in {place}: {text}"
 HEALTH_NEWER = "Newer, in {place}: {text}"
@@ -872,6 +875,7 @@ FORGET_CONFIRM = (
     "To remove all of this for good, without keeping a copy, send this within {minutes} minutes:\n\n`/forget "
     "yes {code}`"
 )
+FORGET_STAYS = "Lines in {folders} stay in your file, since I may only read it; I hide them."
 FORGET_NO_CODE = (
     "That code isn't valid. Codes expire after a while, and a newer list replaces the old code. `/forget "
     "QUERY` shows what I know, with a new code."
@@ -886,6 +890,7 @@ FORGET_LEAVING = {
 FORGOTTEN = (
     "Forgotten. Passages removed from the notes: {lines}, messages: {messages}, elsewhere: {elsewhere}."
 )
+FORGOTTEN_HIDDEN = "Hidden."
 FORGET_HIDDEN = (
     "Still in folders that I may only read: {places}. I no longer find or show these lines; to remove them for good, "
     "delete them there."

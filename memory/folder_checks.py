@@ -31,19 +31,26 @@ def check_name(name: str) -> None:
         raise ValueError(f"{usable}; I use {name}/ myself")
 
 
-def check_names(names: Sequence[str], *, own: str) -> None:
+def check_names(folders: Sequence[tuple[str, str]], *, own: str) -> None:
     """Raise ValueError, with what they must be, if names of folders are invalid or clash.
 
-    `own` is the name of the memory's own folder, which people and models write before a path.
+    `folders`: name and path of each.
+
+    `folders`: name and path of each. `own` is the name of the memory's own folder, which people and models write before
+    a path.
     """
-    for name in names:
+    paths = dict[str, str]()
+    for name, path in folders:
         check_name(name)
         if name_key(name) == name_key(own):
             raise ValueError(
                 f"folders whose names differ from that of your notes' own folder, {own}; set `name`"
             )
-    if len(set(map(name_key, names))) < len(names):
-        raise ValueError("folders with different names; set `name`")
+        if other := paths.get(name_key(name)):
+            raise ValueError(
+                f"folders with different names, but {other} and {path} are both {name}; set `name`"
+            )
+        paths[name_key(name)] = path
 
 
 def check_patterns(patterns: Sequence[str]) -> None:

@@ -55,7 +55,7 @@ def find_lines(notes: Notes, words: WordsToForget, limit: int) -> FoundLines:
     unread = [problem for problem in listing.problems if problem.hides_notes]
     for stat in sorted(listing.notes):
         try:
-            text = notes.load(stat.path).text
+            text = notes.load_to_forget(stat.path)
         except NoteMissing:
             continue
         except MemoryFault as error:

@@ -62,6 +62,10 @@ class HiddenLines:
             if path != _EVERYWHERE
         }
 
+    def counts(self) -> Mapping[str, int]:
+        """Return the number of hidden lines of each note that has any."""
+        return {path: len(lines) for path, lines in self._read().items() if path != _EVERYWHERE}
+
     def blank(self, path: str, text: str) -> str:
         """Return a note's text (LF line ends) with its hidden lines empty."""
         lines = self._read()

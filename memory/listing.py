@@ -54,6 +54,14 @@ class Problem:
     reason: str
     hides_notes: bool = False
     """True if searches may miss text because of it."""
+    away: str = ""
+    """Why nothing of it can be read, if it is a whole folder that is away; else ""."""
+    was_read: bool = False
+    """True if all of its text was read nevertheless."""
+
+    def describe_away(self) -> str:
+        """Return that the folder is away and why, without a full stop."""
+        return f"The folder {self.path} is away: {self.away}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +74,11 @@ class Listing:
     """Paths of notes that are still as in `known`; they are not in `notes`."""
     excluded: list[str] = field(default_factory=list)
     """Paths in `known` that the settings exclude, in folders that are away: they leave the index all the same."""
+
+    def find_away(self, path: str) -> Problem | None:
+        """Return the problem that the folder at the top of a path, in any case, is away; None if it is not."""
+        top = path.partition("/")[0].casefold()
+        return next((each for each in self.problems if each.away and each.path.casefold() == top), None)
 
 
 def list_notes(folders: NoteFolders, *, known: Mapping[str, tuple[int, int, int]] | None = None) -> Listing:
@@ -154,7 +167,7 @@ class _FolderWalk:
             return None  # a new folder without notes
         why = why or f"{self.folder.path} has no notes left"
         kept = "; searches still find what was indexed before" if has_known else ""
-        return Problem(self.folder.name, f"away: {why}{kept}", hides_notes=not has_known)
+        return Problem(self.folder.name, f"away: {why}{kept}", hides_notes=not has_known, away=why)
 
     def find_excluded(self) -> list[str]:
         if not self.folder.exclude:

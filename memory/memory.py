@@ -351,6 +351,11 @@ class Memory:
         """Return whether a note at this path is, or would be, in another folder than the memory's own."""
         return bool(self._notes.folders.locate(path.split("/"))[0].name)
 
+    def find_read_only_folder(self, path: str) -> str:
+        """Return the name of the folder of a note that may only be read; "" if the note may be changed."""
+        folder, _ = self._notes.folders.locate(path.split("/"))
+        return "" if folder.is_writable else folder.name
+
     async def listing(self) -> Listing:
         """Walk the folder; return every note, and every file that cannot be read as one."""
         return await asyncio.to_thread(self._notes.walk)
@@ -487,6 +492,8 @@ class Memory:
         index_problem = ""
         state = self._vectors.state
         model = state.models[0] if state.models else None
+        in_folders: Mapping[str, int] = {}
+        folders = self._notes.folders
         try:
             if look:
                 numbers = await self._index.ask(lambda index: index.numbers())
@@ -497,9 +504,12 @@ class Memory:
                 model, have = await self._index.read(partial(count_embeddings, models=counted))
             else:
                 have = VectorCounts(0, 0, 0, (), 0, 0, 0)
+            if folders.others:
+                in_folders = await self._index.read(lambda index: folders.count_notes(index.stamps()[0]))
         except (IndexCorrupted, IndexUnavailable) as error:
             listing = await self._index.run_in_search_thread(self._notes.walk)
             files, numbers, have = len(listing.notes), None, None
+            in_folders = folders.count_notes(note.path for note in listing.notes)
             index_problem, problems = str(error), tuple(listing.problems)
         else:
             files, problems = numbers.notes, self._index.problems
@@ -508,6 +518,7 @@ class Memory:
             for path, why in (have.refused if have else ())
         ]
         compared = await self._index.choose_backend() if model else None
+        hidden = await asyncio.to_thread(self._notes.count_hidden_lines) if folders.others else {}
         return MemoryStatus(
             files=files,
             total_chunks=numbers.chunks if numbers else None,
@@ -539,8 +550,10 @@ class Memory:
                     folder.is_writable,
                     next((each.reason for each in problems if each.path == folder.name), ""),
                     self._watch_state(folder.name),
+                    in_folders[folder.name],
+                    hidden.get(folder.name, 0),
                 )
-                for folder in self._notes.folders.others
+                for folder in folders.others
             ),
             jobs=self._jobs.now(),
             fetching=state.fetching,

@@ -1,7 +1,7 @@
 """The folders of notes: the memory's own, and others that appear in it as top-level folders."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -83,6 +83,13 @@ class NoteFolders:
                 if folder.name == top:
                     return folder, tuple(parts[1:])
         return self.own, tuple(parts)
+
+    def count_notes(self, paths: Iterable[str]) -> Mapping[str, int]:
+        """Return how many of these notes are in each folder, by its name; no folder is missing."""
+        found = dict.fromkeys((folder.name for folder in self), 0)
+        for path in paths:
+            found[self.locate(path.split("/"))[0].name] += 1
+        return found
 
     def find_file(self, path: str) -> Path:
         """Return where the file of a note's path is; nothing is checked."""

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -110,6 +110,16 @@ class Notes:
                 digest.update(b"%d" % mark)
         return LoadedNote(text, decoded.encoding, digest.hexdigest(), stat)
 
+    def load_to_forget(self, path: str) -> str:
+        """Return a whole note's text with the hidden lines that can be removed, since its folder may be written now.
+
+        Raises what `load` raises.
+        """
+        with self._open(path) as (place, fd):
+            _, data = read_one_version(fd, place.path)
+        text = decode(data).text
+        return text if place.folder.is_writable else self._hidden.blank(place.path, text)
+
     def read(self, path: str, *, line: int = 1, limit: int | None = None) -> NoteText:
         """Read up to `limit` lines (all by default) from the 1-based `line`; the note may be of any size.
 
@@ -143,16 +153,20 @@ class Notes:
                 return place.path
         except NoteMissing:
             pass
-        paths = [note.path for note in self.walk().notes]
+        listing = self.walk()
+        paths = [note.path for note in listing.notes]
         meant = match_notes(asked, paths)
         if len(meant) == 1:
             return meant[0]
         if meant:
             raise NoteMissing(f"Several notes match {format_path(asked)}: {_name_paths(meant)}.")
         nearest = suggest_notes(asked, paths)
-        raise NoteMissing(
-            f"{note_missing(path)}{f' The most similar: {_name_paths(nearest)}.' if nearest else ''}"
-        )
+        told = [str(note_missing(path))]
+        told += [f"The most similar: {_name_paths(nearest)}."] if nearest else []
+        told += [
+            f"{each.describe_away()}, so I couldn't look there." for each in listing.problems if each.away
+        ]
+        raise NoteMissing(" ".join(told))
 
     def append(self, path: str, entry: str, *, title: str, at: str = "") -> WriteResult:
         """Append a block of Markdown (see `format_entry`); it is on disk when this returns.
@@ -178,6 +192,15 @@ class Notes:
     def is_read_only(self, path: str) -> bool:
         """Return whether the note is in a folder that may only be read."""
         return not self.folders.locate(path.split("/"))[0].is_writable
+
+    def count_hidden_lines(self) -> Mapping[str, int]:
+        """Return the number of hidden lines in each folder that may only be read, by its name; none if unreadable."""
+        found = {folder.name: 0 for folder in self.folders.others if not folder.is_writable}
+        with suppress(NoteUnreadable):
+            for path, count in self._hidden.counts().items():
+                if (name := self.folders.locate(path.split("/"))[0].name) in found:
+                    found[name] += count
+        return found
 
     def hide(
         self, path: str, blocks: Sequence[str], *, everywhere: Callable[[str], bool] = lambda line: False

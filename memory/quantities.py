@@ -1,4 +1,9 @@
-"""Format sizes and durations for people."""
+"""Format counts, sizes and durations for people."""
+
+
+def counted(count: int, noun: str) -> str:
+    """Return "1 note", "2 notes"."""
+    return f"{count} {noun}{'s'[: count != 1]}"
 
 
 def format_size(count: float) -> str:

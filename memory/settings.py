@@ -145,7 +145,7 @@ class ReindexSettings(Section):
 class FolderSettings(Section):
     """Another folder of notes, such as an Obsidian vault: searched in place, and only read unless you allow more."""
 
-    path: str = Field(min_length=1, examples=["~/Obsidian/Vault"])
+    path: str = Field(examples=["~/Obsidian/Vault"])
     """The folder, which must not overlap the folder of your own notes. A relative path starts at the settings file's
     folder."""
     name: str = Field(default="", examples=["vault"])
@@ -159,6 +159,13 @@ class FolderSettings(Section):
     def shown_name(self) -> str:
         """The name of the folder among the notes."""
         return self.name or PurePath(self.path).name
+
+    @field_validator("path")
+    @classmethod
+    def _some_folder(cls, value: str) -> str:
+        if not value.strip():
+            raise ValueError('a folder, such as "~/Obsidian/Vault"')
+        return value
 
     @field_validator("name")
     @classmethod
@@ -197,7 +204,10 @@ class MemorySettings(Section):
             from memory.folder_checks import check_names
 
             try:
-                check_names([folder.shown_name for folder in self.folders], own=PurePosixPath(self.path).name)
+                check_names(
+                    [(folder.shown_name, folder.path) for folder in self.folders],
+                    own=PurePosixPath(self.path).name,
+                )
             except ValueError as error:
                 raise SettingsConflict("folders", str(error)) from error
         return self

@@ -36,6 +36,10 @@ class FolderStatus:
     """Why it could not be read when it was last scanned; empty if it could."""
     watch: "WatchState | None"
     """How changes are noticed; None if it is not watched."""
+    notes: int
+    """Number of its notes in the index, or in the folder itself while the index is unavailable."""
+    hidden: int
+    """Number of its lines that were forgotten and are hidden, since the folder may only be read."""
 
     @property
     def watch_problem(self) -> str:

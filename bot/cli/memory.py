@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO
 from uuid import uuid4
 
+from bot import phrases
 from bot.cli.outcome import DONE, CommandFailed, WrongUsage
 from bot.config.settings import Settings
 from bot.embedding import open_embedding_from_settings
@@ -402,6 +403,10 @@ async def _index(memory: Memory, options: argparse.Namespace, embedding: Embeddi
     _print(
         f"Indexed in {report.seconds:.1f} s: {report.added} new, {report.changed} changed, {report.removed} removed."
     )
+    if options.rebuild:
+        for each in report.problems:
+            if each.away:
+                _print(phrases.REBUILT_WITHOUT.format(folder=each.path))
     if problem and status.embedding_serving and not status.missing_vectors:
         _print(
             f"Vectors: {status.chunks_with_embedding} of {status.total_chunks} chunks, "

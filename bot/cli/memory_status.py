@@ -5,6 +5,7 @@ from datetime import datetime
 
 from bot import phrases
 from bot.progress import format_progress
+from memory.quantities import counted
 from memory.status import MemoryStatus
 
 WIDTH = 14
@@ -22,7 +23,13 @@ def _format_facts(status: MemoryStatus, now: datetime) -> Iterator[tuple[str, st
     yield "chunks", _format_count(status.total_chunks)
     yield "index", status.index
     for folder in status.folders:
-        yield "folder", f"{folder.name}/: {folder.path}, {phrases.FOLDER_ACCESS[folder.write]}"
+        notes, access = counted(folder.notes, "note"), phrases.FOLDER_ACCESS[folder.write]
+        state = f"{folder.away} ({notes})" if folder.away else f"{folder.path}, {access}, {notes}"
+        yield "folder", f"{folder.name}/: {state}"
+    if hidden := [
+        f"{counted(each.hidden, 'line')} in {each.name}/" for each in status.folders if each.hidden
+    ]:
+        yield "hidden", ", ".join(hidden)
     if status.index_problem:
         yield "index error", status.index_problem
     yield "search", _describe_search(status)

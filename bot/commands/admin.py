@@ -107,7 +107,9 @@ async def _pending_changes(services: Services) -> str:
     return "\n".join(told)
 
 
-def list_changed_settings(section: "BaseModel", keys: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+def list_changed_settings(
+    section: "BaseModel", keys: tuple[str | int, ...] = ()
+) -> Iterator[tuple[str, str]]:
     """Yield key and TOML value of each setting that differs from its default; the text of secrets is hidden."""
     from pydantic import BaseModel
 
@@ -123,6 +125,9 @@ def list_changed_settings(section: "BaseModel", keys: tuple[str, ...] = ()) -> I
                     yield from list_changed_settings(inner, (*path, entry))
                 else:
                     yield format_key((*path, entry)), _format_value(inner)
+        elif isinstance(value, tuple) and any(isinstance(each, BaseModel) for each in value):
+            for number, each in enumerate(value):
+                yield from list_changed_settings(each, (*path, number))
         elif field.is_required() or value != field.get_default(call_default_factory=True):
             yield format_key(path), _format_value(value)
 

@@ -60,6 +60,9 @@ def _format_found(found: FoundText) -> CommandReply:
     if found.elsewhere:
         shown.append(phrases.FORGET_ELSEWHERE.format(count=found.elsewhere))
     shown += [phrases.FORGET_UNREAD.format(path=each.path, reason=each.reason) for each in found.unread]
+    if found.read_only:
+        folders = ", ".join(f"{name}/" for name in found.read_only)
+        shown.append(phrases.FORGET_STAYS.format(folders=folders))
     shown.append(phrases.FORGET_CONFIRM.format(minutes=CODE_MINUTES, code=found.code))
     return CommandReply(
         "\n\n".join(shown),
@@ -78,7 +81,8 @@ def _format_outcome(done: ForgetOutcome, code: str, *, is_shared: bool) -> str:
         if done.missed:
             told.append(phrases.FORGET_LEFT.format(places=", ".join(done.missed)))
         return "\n\n".join([*told, phrases.FORGET_AGAIN.format(code=code)])
-    told = [phrases.FORGOTTEN.format(**counts)]
+    is_only_hidden = done.hidden and not any(counts.values())
+    told = [phrases.FORGOTTEN_HIDDEN if is_only_hidden else phrases.FORGOTTEN.format(**counts)]
     if done.hidden:
         told.append(phrases.FORGET_HIDDEN.format(places=", ".join(done.hidden)))
     if done.missed:

@@ -23,6 +23,7 @@ from bot.searchable_chats import searchable_chats
 from bot.services import Services
 from bot.supervisor import format_failure
 from bot.timeparse import moment_in_short
+from memory.quantities import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -197,9 +198,9 @@ async def _rebuild(call: CommandCall, services: Services, what: str) -> str:
     joined, work = services.index_rebuilder.is_running, services.index_rebuilder.run()
     report = await work
     told = phrases.REBUILT.format(notes=report.added, seconds=report.seconds)
-    return "\n".join([told, *([phrases.REBUILD_JOINED] if joined else ())]) + _format_problems(
-        report.problems
-    )
+    lines = [told, *([phrases.REBUILD_JOINED] if joined else ())]
+    lines += [phrases.REBUILT_WITHOUT.format(folder=each.path) for each in report.problems if each.away]
+    return "\n".join(lines) + _format_problems(report.problems)
 
 
 async def reindex(call: CommandCall, services: Services) -> str:
@@ -236,9 +237,12 @@ def describe_search(status: "MemoryStatus", *, why: bool) -> str:
 
 def describe_folder(folder: "FolderStatus") -> str:
     """Describe another folder of notes in one line."""
+    notes = counted(folder.notes, "note")
     if folder.away:
-        return phrases.FOLDER_AWAY.format(name=folder.name, problem=folder.away)
-    state = phrases.FOLDER_ACCESS[folder.write]
+        return phrases.FOLDER_AWAY.format(name=folder.name, problem=f"{folder.away} ({notes})")
+    state = f"{phrases.FOLDER_ACCESS[folder.write]}, {notes}"
+    if folder.hidden:
+        state += f", {phrases.FOLDER_HIDDEN.format(lines=counted(folder.hidden, 'line'))}"
     return phrases.FOLDER.format(
         name=folder.name, state=f"{state} ({why})" if (why := folder.watch_problem) else state
     )

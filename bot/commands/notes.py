@@ -52,7 +52,8 @@ async def list_notes(call: CommandCall, services: Services, what: str) -> str:
     listing = await services.memory.listing()
     folder = _find_folder(what, (note.path for note in listing.notes))
     if folder is None:
-        return phrases.NO_SUCH_FOLDER.format(folder=what)
+        away = listing.find_away(unescape_path(what).strip("/` "))
+        return f"{away.describe_away()}." if away else phrases.NO_SUCH_FOLDER.format(folder=what)
     notes = [note for note in listing.notes if note.path.startswith(folder)]
     if not notes:
         return phrases.NO_NOTES

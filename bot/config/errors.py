@@ -10,7 +10,15 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from bot.config.schema import Model, describe_type, is_secret, known_keys, walk_keys
+from bot.config.schema import (
+    Model,
+    describe_type,
+    is_secret,
+    known_keys,
+    list_entry,
+    section_fields,
+    walk_keys,
+)
 from memory.settings import SettingsConflict
 
 Keys = Sequence[str | int]
@@ -67,6 +75,9 @@ def explain(model: Model, error: ValidationError, origin: Origin) -> str:
     _, annotation, field = path[-1]
     allowed = str(cause) if isinstance(cause, ValueError) else describe_type(annotation, field)
     key = format_key(keys)
+    if list_entry(annotation) is not None and isinstance(value, Mapping):
+        where = origin.describe(keys)
+        return f"{key} must be a list of tables: write [[{key}]], with two brackets{where}"
     if problem["type"] == "missing":
         return f"{key} is missing: it must be {allowed}{origin.describe(keys)}"
     private = any(is_secret(step) for _, step, _ in path) or _may_hold_password(str(keys[-1]), value)
@@ -78,9 +89,13 @@ def explain(model: Model, error: ValidationError, origin: Origin) -> str:
 def explain_unknown_key(model: Model, keys: Keys, origin: Origin) -> str:
     """Return a line for an unknown key, without its value, which may be a secret under a misspelt key."""
     near = _nearest_key(model, keys)
-    # A number, in which a list of tables differs from a table with names, is text in known keys.
-    shown = [int(key) if key.isdecimal() else key for key in near or ()]
-    hint = f"did you mean {format_key(shown)}?" if near else ALL_KEYS
+    siblings = _keys_beside(model, keys)
+    if siblings and (not near or near[-1] not in siblings):
+        hint = f"did you mean one of {', '.join(siblings)}?"
+    else:
+        # A number, in which a list of tables differs from a table with names, is text in known keys.
+        shown = [int(key) if key.isdecimal() else key for key in near or ()]
+        hint = f"did you mean {format_key(shown)}?" if near else ALL_KEYS
     return f"{format_key(keys)} is not a known key; {hint}{origin.describe(keys)}"
 
 
@@ -150,6 +165,14 @@ def _nearest_key(model: Model, keys: Keys) -> tuple[str, ...] | None:
     measured = [(*likeness(known), known) for known in known_keys(model, keys)]
     _, last, nearest = max(measured, key=lambda each: each[0])
     return nearest if last >= SIMILARITY else None
+
+
+def _keys_beside(model: Model, keys: Keys) -> list[str]:
+    """Return the keys of the table in a list of tables that this key is in; none if it is elsewhere."""
+    if not isinstance((*keys[-2:-1], "")[0], int):
+        return []
+    *_, (_, annotation, _) = walk_keys(model, keys[:-1])
+    return list(section_fields(annotation) or ())
 
 
 def _is_in(values: Any, keys: Keys) -> bool:

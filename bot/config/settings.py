@@ -20,7 +20,7 @@ from pydantic_settings import (
 
 from bot.config.channel import ChannelSettings
 from bot.config.discord import DiscordSettings
-from bot.config.errors import PREFIX, ConfigError, Origin, explain, printable, shorten
+from bot.config.errors import PREFIX, ConfigError, Origin, explain, format_value, printable, shorten
 from bot.config.loaders import EnvironmentSource, SecretFilesSource, merge_tables
 from bot.config.secret_files import FOLDER_VARIABLE, secrets_folder
 from bot.config.system_zone import system_zone
@@ -809,9 +809,11 @@ def resolve_settings(settings: Settings, origin: ReadFrom) -> Settings:
                 update={
                     "folders": tuple(
                         each.model_copy(
-                            update={"path": _resolve_from_file(file, each.path, "memory.folders")}
+                            update={
+                                "path": _resolve_from_file(file, each.path, f"memory.folders[{number}].path")
+                            }
                         )
-                        for each in settings.memory.folders
+                        for number, each in enumerate(settings.memory.folders)
                     )
                 }
             ),
@@ -902,7 +904,9 @@ def _expand(path: Path, what: str) -> Path:
             return Path(getpwuid(os.getuid()).pw_dir, *path.parts[1:])
         return path.expanduser()
     except RuntimeError:
-        raise ConfigError(f"{what} is {str(path)!r}, but that home folder does not exist") from None
+        raise ConfigError(
+            f"{what} = {format_value(path)} is invalid: that home folder does not exist"
+        ) from None
 
 
 def _working_folder() -> Path:

@@ -81,11 +81,6 @@ def sanitize_checks(checks: Iterable[Check], secrets: Sequence[str]) -> list[Che
     return [replace(check, detail=sanitize(check.detail), fix=sanitize(check.fix)) for check in checks]
 
 
-def counted(count: int, noun: str) -> str:
-    """Return "1 note", "2 notes"."""
-    return f"{count} {noun}{'s'[: count != 1]}"
-
-
 def format_list(names: Sequence[str], *, limit: int = 5) -> str:
     """Return `a, b and 3 more`."""
     shown = ", ".join(names[:limit])

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
 from bot.config.settings import Settings
-from bot.doctor.check import Check, Topic, counted, format_list
+from bot.doctor.check import Check, Topic, format_list
 from bot.process_lock import RESTORE_UNFINISHED, is_unfinished
 from bot.state.database import StateBroken, StateFault, StateTooNew, StateUnusable
 from bot.state.integrity import StateReport, check_state
 from memory.disk import reason
-from memory.quantities import format_rough_duration, format_size
+from memory.quantities import counted, format_rough_duration, format_size
 
 TOPIC = Topic("conversations")
 STUCK_AFTER = timedelta(minutes=15)

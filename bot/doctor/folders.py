@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,8 +15,9 @@ from bot.doctor.check import Check, Topic
 from bot.doctor.permissions import current_user, file_owner, has_access
 from memory import disk
 from memory.file_systems import FILE_SYSTEMS_WITHOUT_EVENTS, find_file_system, is_eventless
-from memory.note_folders import NoteFolder
-from memory.quantities import format_size
+from memory.listing import list_notes
+from memory.note_folders import NoteFolders
+from memory.quantities import counted, format_size
 from memory.watcher import explain_missing_events
 
 TOPIC = Topic("folders")
@@ -33,8 +34,13 @@ TEMPORARY_FILE_SYSTEMS = {"overlay", "tmpfs", "ramfs", "aufs", "rootfs"}
 LOCAL_DISK = "put .commonplace on a local disk (in a container, a named volume); only memory/ may be a mount"
 
 
-def check_folders(settings: Settings) -> Iterator[Check]:
-    """Check workspace, notes and private folder; files written for a test are deleted again."""
+def check_folders(
+    settings: Settings, *, stamps: Mapping[str, tuple[int, int, int]] | None = None
+) -> Iterator[Check]:
+    """Check workspace, notes and private folder; files written for a test are deleted again.
+
+    `stamps`: what the index holds of each note, by path.
+    """
     workspace, notes, private = settings.workspace, settings.memory_folder, settings.private_folder
     blocked = False
     for name, folder in (("workspace", workspace), ("notes", notes), ("private", private)):
@@ -50,7 +56,8 @@ def check_folders(settings: Settings) -> Iterator[Check]:
     }
     for folder in disks.values():
         yield from _check_room(folder)
-    yield from _check_other_folders(settings.note_folders.others)
+    if settings.note_folders.others:
+        yield from _check_other_folders(settings.note_folders, stamps or {})
     yield from _check_disk(private, next((each for each in (private, workspace) if each.is_dir()), None))
 
 
@@ -92,18 +99,23 @@ def _check_folder(name: str, folder: Path, *, must_write: bool) -> Check:
     return TOPIC.ok(name, str(folder))
 
 
-def _check_other_folders(folders: Iterable[NoteFolder]) -> Iterator[Check]:
-    for folder in folders:
+def _check_other_folders(folders: NoteFolders, stamps: Mapping[str, tuple[int, int, int]]) -> Iterator[Check]:
+    listing = list_notes(folders, known=stamps)
+    counts = folders.count_notes([*listing.unchanged, *(note.path for note in listing.notes)])
+    for folder in folders.others:
         wanted = os.R_OK | os.X_OK | (os.W_OK if folder.is_writable else 0)
         access = phrases.FOLDER_ACCESS[folder.is_writable]
-        if why := folder.explain_absence():
+        if away := listing.find_away(folder.name):
             fix = "mount it, or correct its path under [[memory.folders]]; until then, its notes stay in the index"
-            yield TOPIC.warn(folder.name, why, fix)
+            yield TOPIC.warn(folder.name, away.away, fix)
         elif not has_access(folder.path, wanted):
             fix = f"give {current_user()} the right to {'write' if folder.is_writable else 'read'} it"
             yield TOPIC.warn(folder.name, f"{folder.path}: permission denied", fix)
+        elif not counts[folder.name]:
+            fix = "is this the right folder? If not, correct its path under [[memory.folders]]"
+            yield TOPIC.warn(folder.name, f"{folder.path}, {access}, no notes in it", fix)
         else:
-            yield TOPIC.ok(folder.name, f"{folder.path}, {access}")
+            yield TOPIC.ok(folder.name, f"{folder.path}, {access}, {counted(counts[folder.name], 'note')}")
 
 
 def _check_missing(name: str, folder: Path) -> Check:

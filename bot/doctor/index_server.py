@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from bot.doctor.check import Check, Topic, counted, format_list
+from bot.doctor.check import Check, Topic, format_list
 from memory.errors import IndexCorrupted, IndexUnavailable
 from memory.index.fingerprint import compute_fingerprint
 from memory.postgres.url import format_url
-from memory.quantities import format_size
+from memory.quantities import counted, format_size
 
 if TYPE_CHECKING:
     from bot.config.settings import Settings

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.config.settings import Settings
 from bot.conversations.core_note import CORE_CHARS, count_visible_lines, is_too_long
-from bot.doctor.check import Check, Topic, counted, format_list
+from bot.doctor.check import Check, Topic, format_list
 from bot.doctor.permissions import has_access
 from memory.disk import reason
 from memory.errors import IndexCorrupted, IndexUnavailable, MemoryFault
@@ -16,7 +16,8 @@ from memory.listing import NoteStat, list_notes
 from memory.memory import CORE_NOTE
 from memory.note_file import NOTE_MAX_BYTES
 from memory.notes import Notes
-from memory.quantities import format_size
+from memory.quantities import counted, format_size
+from memory.sync import is_up_to_date
 
 TOPIC = Topic("notes")
 INDEX = Topic("index")
@@ -33,8 +34,8 @@ def check_notes(settings: Settings) -> Iterator[Check]:
         yield TOPIC.ok("found", "none yet")
         return
     listing = list_notes(folders)
-    absent = {folder.name for folder in folders.others}  # reported with the folders
-    problems = [(each.path, each.reason) for each in listing.problems if each.path not in absent]
+    # Folders that are away are reported with the folders.
+    problems = [(each.path, each.reason) for each in listing.problems if not each.away]
     for note in listing.notes:
         if note.size > NOTE_MAX_BYTES:
             problems.append((note.path, f"it has {format_size(note.size)}; notes above 16 MB are not read"))
@@ -56,7 +57,7 @@ def check_notes(settings: Settings) -> Iterator[Check]:
 def check_core_note(settings: Settings) -> Iterator[Check]:
     """Warn if MEMORY.md is too long to be in every conversation; another check reports if it cannot be read."""
     try:
-        text = _open_notes(settings).load(CORE_NOTE).text
+        text = open_notes(settings).load(CORE_NOTE).text
     except MemoryFault:
         return
     if is_too_long(text):
@@ -114,15 +115,14 @@ def check_note_index(
 
 def check_age(settings: Settings, found: IndexInspection, *, alive: bool, now: datetime) -> Iterator[Check]:
     """Check whether the index holds the current notes."""
-    listing = _open_notes(settings).walk(known=found.stamps)
+    listing = open_notes(settings).walk(known=found.stamps)
     left_out = {problem.path for problem in listing.problems}
-    # A note that was read right after a change has an impossible stamp, so that it is read once more.
-    fresh = [note for note in listing.notes if found.stamps.get(note.path, (0, 0, 0))[1:] != (0, 0)]
-    fresh += [note for note in listing.notes if note.path not in found.stamps]
     fresh = [
         note
-        for note in dict.fromkeys(fresh)
-        if note.size <= NOTE_MAX_BYTES and _check_readable(settings, note)
+        for note in listing.notes
+        if not ((known := found.stamps.get(note.path)) and is_up_to_date(note, known))
+        and note.size <= NOTE_MAX_BYTES
+        and _check_readable(settings, note)
     ]
     gone = (
         len(found.stamps) - len(listing.unchanged) - sum(note.path in found.stamps for note in listing.notes)
@@ -143,7 +143,8 @@ def check_age(settings: Settings, found: IndexInspection, *, alive: bool, now: d
         yield INDEX.ok("up to date", f"not yet ({detail}); the next search updates it")
 
 
-def _open_notes(settings: Settings) -> Notes:
+def open_notes(settings: Settings) -> Notes:
+    """Return all notes; nothing is created."""
     folders = settings.note_folders
     return Notes(folders.own.path, private=settings.private_folder, others=folders.others)
 

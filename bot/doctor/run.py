@@ -74,6 +74,7 @@ async def run_checks(settings: Settings, environment: Mapping[str, str]) -> list
             otherwise=IndexUnavailable(DISK_SILENT),
         ),
     )
+    opened = _inspect_open_index(index)
     liveness = Liveness(alive, last_sign, now)
     begun = state.begun if isinstance(state, StateReport) else ""
     paired = state.owners if isinstance(state, StateReport) else ()
@@ -87,10 +88,12 @@ async def run_checks(settings: Settings, environment: Mapping[str, str]) -> list
         done = await asyncio.gather(
             _guard_disk(Topic("program"), check_program),
             _guard_disk(Topic("settings"), use),
-            _guard_disk(Topic("folders"), lambda: check_folders(settings)),
+            _guard_disk(
+                Topic("folders"), lambda: check_folders(settings, stamps=opened.stamps if opened else None)
+            ),
             _guard_disk(Topic("notes"), lambda: check_notes(settings)),
             _guard_disk(Topic("index"), lambda: _inspect_index(settings, index, alive=alive, now=now)),
-            check_embeddings(settings, embedding, _inspect_open_index(index), alive=alive),
+            check_embeddings(settings, embedding, opened, alive=alive),
             _guard_disk(Topic("watching"), lambda: check_watching(settings)),
             _guard_disk(
                 Topic("conversations"), lambda: check_conversations(settings, state, alive=alive, now=now)

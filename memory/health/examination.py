@@ -115,11 +115,15 @@ class _FirstPass:
         self.foreign: list[Finding] = []
         self.broken: list[tuple[str, NoteLink]] = []
         self.read = self.unread = 0
+        self.is_part_away = False
+        """Whether a folder is away, so that a link into it leads nowhere for now."""
 
     def run(self, limit: TimeLimit) -> None:
         listing = self.notes.walk()
         for problem in listing.problems:
-            if problem.hides_notes or problem.path.lower().endswith(".md"):
+            if problem.away:
+                self.is_part_away = True
+            elif problem.hides_notes or problem.path.lower().endswith(".md"):
                 self._add_unfound(problem.path, problem.reason)
         self.files = FileNames(self.notes.files(limit=MAX_FILES))
         stats = sorted(listing.notes)
@@ -141,7 +145,9 @@ class _FirstPass:
         self.broken = [
             (path, link)
             for path, link in self.broken
-            if not (link.is_wiki and self.unread) and not self.files.has(link, path=path)
+            if not (link.is_wiki and self.unread)
+            and not self.is_part_away
+            and not self.files.has(link, path=path)
         ]
 
     def _add_unfound(self, path: str, reason: str) -> None:
@@ -227,7 +233,8 @@ async def examine_notes(
         if await _is_not_found(path, first, search_words):
             findings.append(Finding("not_found", (Place(path, 0, 0, ""),), reason=NOT_AMONG_RESULTS))
     shown, left_out = _limit(findings)
-    return HealthReport(shown, left_out, first.read, first.unread, time.monotonic() - began)
+    read_only = tuple(folder.name for folder in notes.folders if not folder.is_writable)
+    return HealthReport(shown, left_out, first.read, first.unread, time.monotonic() - began, read_only)
 
 
 async def _is_not_found(

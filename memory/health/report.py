@@ -59,6 +59,13 @@ class HealthReport:
     unread: int
     """Number of notes for which there was no time."""
     seconds: float
+    read_only: tuple[str, ...] = ()
+    """Names of the folders of notes that may only be read."""
+
+    def find_read_only_folder(self, place: Place) -> str:
+        """Return the name of the folder of a place that may only be read; "" if the place can be fixed."""
+        top, slash, _ = place.path.partition("/")
+        return top if slash and top in self.read_only else ""
 
     @property
     def is_healthy(self) -> bool:

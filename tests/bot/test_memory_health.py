@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from bot.conversations.core_note import CORE_CHARS
 from bot.memory_health import encode_health, examine_memory, find_commands, format_health
+from memory.memory import Memory
+from memory.settings import MemorySettings
 from tests.fakes.commonplace import CommonplaceHere
 from tests.fakes.harness import Harness, open_harness
 from tests.fakes.html_page import HtmlPage
@@ -54,11 +57,11 @@ async def test_every_command_fixes_what_it_stands_under(house: Harness, tmp_path
     ]
     told = await house.say("/memory health")
     for finding in report.findings:
-        for command in find_commands(finding):
+        for command in find_commands(finding, report):
             assert f"`{command}`" in told or f"`` {command} ``" in told
     # One after the other, from one report: no command moves the lines of the next one.
     for finding in report.findings:
-        for command in find_commands(finding):
+        for command in find_commands(finding, report):
             assert (await house.say(command)).startswith(("Emptied", "Corrected")), command
     assert (await examine_memory(house.memory)).is_healthy
     assert (
@@ -75,9 +78,10 @@ async def test_a_core_note_that_is_too_long_shows_what_is_left_out(house: Harnes
         tmp_path,
         {"MEMORY.md": "".join(f"- Person {number} lives in town {number}.\n" for number in range(400))},
     )
-    (found,) = (await examine_memory(house.memory)).findings
+    report = await examine_memory(house.memory)
+    (found,) = report.findings
     assert found.kind == "core_too_long"
-    (command,) = find_commands(found)
+    (command,) = find_commands(found, report)
     first = command.rpartition(":")[2].partition("-")[0]
     shown = await house.say(command)
     assert shown.startswith(f"- Person {int(first) - 1} lives")
@@ -135,6 +139,32 @@ async def test_the_report_is_json(house: Harness, tmp_path: Path) -> None:
         ],
         "left_out": {},
     }
+
+
+async def test_what_may_only_be_read_is_shown_without_a_command(tmp_path: Path) -> None:
+    (tmp_path / "Obsidian").mkdir()
+    (tmp_path / "Obsidian/trips.md").write_text("- We saw Oslo and Bergen.\n- We saw Oslo and Bergen.\n")
+    settings = MemorySettings.model_validate(
+        {
+            "folders": [
+                {"path": str(tmp_path / "Obsidian"), "name": "vault"},
+                {"path": str(tmp_path / "Gone"), "name": "stick"},
+            ],
+            "embedding": {"provider": "none"},
+        }
+    )
+    async with Memory(settings, workspace=tmp_path, now=lambda: datetime.now(UTC)) as memory:
+        put(tmp_path, {"a.md": "- See [the map](map.png).\n- Anna likes tea.\n- Anna likes tea.\n"})
+        told = format_health(await examine_memory(memory), most=4)
+        assert "- `vault/trips.md:2` We saw Oslo and Bergen." in told
+        assert "/correct vault/" not in told
+        assert "`/correct a.md:3 -`" in told
+        assert "The command empties the copy" in told
+        assert "In vault/, which I may only read: fix these there." in told
+        assert "stick" not in told, "it is away, which is no fault of its notes"
+        assert "the map" not in told, "it may be in the folder that is away"
+        (tmp_path / "memory/a.md").unlink()
+        assert "The command" not in format_health(await examine_memory(memory), most=4)
 
 
 async def test_a_command_that_is_too_long_to_read_shows_the_line_instead(

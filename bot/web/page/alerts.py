@@ -51,8 +51,11 @@ def memory_alerts(memory: Panel[MemoryStatus]) -> Iterator[str]:
         yield phrase.format(problem=status.embedding_problem, fallback=status.embedding_serving)
     if (watch := status.watch) and not watch.alive and (reason := watch.error or watch.reason):
         yield f"{phrases.WATCH['waiting'] if watch.mode == 'waiting' else phrases.WATCH_DEAD} ({reason})"
-    if status.problems:
-        yield phrases.WEB_NOTES_UNREAD.format(count=len(status.problems))
+    for each in status.problems:
+        if each.away:
+            yield each.describe_away()
+    if unread := sum(not (each.away or each.was_read) for each in status.problems):
+        yield phrases.WEB_NOTES_UNREAD.format(count=unread)
 
 
 def core_note_alerts(warning: Panel[str]) -> Iterator[str]:

@@ -107,6 +107,8 @@ async def _folder_page(request: web.Request, folder: str) -> web.Response:
     # In a thread, since sorting ten thousand notes takes a while.
     folders, notes = await asyncio.to_thread(list_folder, listing.notes, folder, zone=now.tzinfo)
     if folder and not (folders or notes):
+        if away := listing.find_away(folder):
+            raise NoteUnreadable(f"{away.describe_away()}.")
         raise NoteMissing(f"There is no folder {folder} with notes.")
     problems = [each for each in listing.problems if not folder or each.path.startswith(f"{folder}/")]
     number, pages = _page_number(request, "page"), max(1, -(-len(notes) // NOTES_PER_PAGE))

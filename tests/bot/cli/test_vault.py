@@ -51,6 +51,14 @@ def say(commonplace: Commonplace, text: str) -> str:
     return commonplace.output_of("chat", "-m", text)
 
 
+def forget(commonplace: Commonplace, query: str) -> tuple[str, str]:
+    """Return what is said before and after the confirmation."""
+    preview = say(commonplace, f"/forget {query}")
+    code = re.search(r"/forget yes (\w{4})", preview)
+    assert code
+    return preview, say(commonplace, f"/forget yes {code[1]}")
+
+
 def search(commonplace: Commonplace, query: str) -> list[str]:
     found = json.loads(commonplace.output_of("memory", "search", query, "--json"))
     return [f"{hit['path']}:{hit['line_start']}" for hit in found["results"]]
@@ -74,12 +82,12 @@ def test_it_is_searched_read_and_listed_and_stays_as_it_is(commonplace: Commonpl
     assert search(commonplace, "boat")[0] == "vault/Trips/Oslo.md:6"
     assert commonplace.output_of("memory", "get", "vault/People.md") == PEOPLE
     assert commonplace.output_of("memory", "get", "oslo") == TRIP
-    assert f"vault/: {vault}, read-only" in commonplace.output_of("memory", "status")
+    assert f"vault/: {vault}, read-only, 2 notes\n" in commonplace.output_of("memory", "status")
     assert "vault/Trips/" in say(commonplace, "/memory list vault")
     assert "Folder `vault/`: read-only" in say(commonplace, "/memory status")
     assert "read-only" in commonplace.error_of("chat", "-m", "/correct vault/People.md:4 - Ben likes coffee")
     line = next(line for line in commonplace("doctor").stdout.splitlines() if str(vault) in line)
-    assert "read-only" in line
+    assert "read-only, 2 notes" in line
     assert snapshot(vault) == before
 
 
@@ -96,9 +104,11 @@ def test_what_is_forgotten_stays_hidden_after_backup_and_restore(
     commonplace: Commonplace, vault: Path
 ) -> None:
     assert search(commonplace, "number 4711") == ["vault/People.md:3"]
-    code = re.search(r"/forget yes (\w{4})", say(commonplace, "/forget Ada number"))
-    assert code
-    told = say(commonplace, f"/forget yes {code[1]}")
+    preview, told = forget(commonplace, "Ada number")
+    stays = "Lines in vault/ stay in your file, since I may only read it; I hide them."
+    assert preview.index(stays) < preview.index("To remove all of this for good")
+    assert told.startswith("Hidden.\n")
+    assert re.search(r"^hidden +1 line in vault/$", commonplace.output_of("memory", "status"), re.MULTILINE)
     assert "in folders that I may only read: vault/People.md:3" in told
     assert (vault / "People.md").read_text() == PEOPLE
     assert search(commonplace, "number 4711") == []
@@ -111,18 +121,58 @@ def test_what_is_forgotten_stays_hidden_after_backup_and_restore(
     assert "4711" not in commonplace.output_of("memory", "get", "vault/People.md")
 
 
+def test_a_hidden_line_is_removed_once_the_vault_may_be_written(
+    commonplace: Commonplace, vault: Path
+) -> None:
+    forget(commonplace, "Ada number")
+    name_in_settings(commonplace, vault, "write = true")
+    assert search(commonplace, "number 4711") == [], "it stays hidden"
+    preview, told = forget(commonplace, "Ada number")
+    assert "stay in your file" not in preview
+    assert told.startswith("Forgotten. Passages removed from the notes: 1,")
+    assert (vault / "People.md").read_text() == PEOPLE.replace("- Ada's number is 4711\n", "")
+    assert search(commonplace, "tea") == ["vault/People.md:3"]
+
+
 def test_a_vault_that_is_away_is_reported_and_still_found(commonplace: Commonplace, vault: Path) -> None:
     assert search(commonplace, "boat") == ["vault/Trips/Oslo.md:6"]
     vault.rename(commonplace.folder / "unmounted")
     assert search(commonplace, "boat") == ["vault/Trips/Oslo.md:6"]
     assert "the folder vault is away" in commonplace.error_of("memory", "get", "vault/Trips/Oslo.md")
-    assert "away: " in commonplace.output_of("memory", "status")
+    status = commonplace.output_of("memory", "status")
+    kept = "searches still find what was indexed before (2 notes)"
+    assert f"vault/: away: {vault} does not exist; {kept}" in status
     told = say(commonplace, "/memory status")
-    assert "Folder `vault/` is away: " in told
+    assert f"Folder `vault/` is away: {vault} does not exist; {kept}" in told
     assert "- vault: " not in told
+    away = f"The folder vault is away: {vault} does not exist"
+    assert say(commonplace, "/memory list vault") == f"{away}.\n"
+    assert f"{away}, so I couldn't look there." in commonplace.error_of("chat", "-m", "/memory get Oslo")
     done = commonplace("doctor")
     assert "mount it, or correct its path" in done.stdout
     assert "not read" not in done.stdout
+    left = "vault is away, so its notes left the index; they return with it."
+    assert left in say(commonplace, "/memory rebuild")
+    assert left in commonplace.output_of("memory", "index", "--rebuild")
+
+
+def test_a_folder_without_the_notes_it_had_is_away_everywhere(commonplace: Commonplace, vault: Path) -> None:
+    assert search(commonplace, "boat") == ["vault/Trips/Oslo.md:6"]
+    vault.rename(commonplace.folder / "elsewhere")
+    vault.mkdir()
+    (vault / "picture.png").write_bytes(b"")
+    away = f"{vault} has no notes left"
+    assert away in commonplace.output_of("memory", "status")
+    assert away in commonplace("doctor").stdout
+
+
+def test_doctor_asks_about_a_folder_without_notes(commonplace: Commonplace, vault: Path) -> None:
+    shutil.rmtree(vault)
+    vault.mkdir()
+    (vault / "picture.png").write_bytes(b"")
+    told = commonplace("doctor").stdout
+    assert f"{vault}, read-only, no notes in it" in told
+    assert "is this the right folder?" in told
 
 
 def test_a_name_that_is_taken_ends_with_one_line(commonplace: Commonplace, vault: Path) -> None:

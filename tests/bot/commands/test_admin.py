@@ -90,6 +90,23 @@ async def test_the_settings_tell_what_is_not_as_it_comes_and_no_secret(
     ]
 
 
+async def test_each_folder_of_notes_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(
+        '[[memory.folders]]\npath = "Vault"\nexclude = ["Private/"]\n'
+        '[[memory.folders]]\npath = "Work"\nname = "work notes"\nwrite = true\n'
+    )
+    told = await show_config(CALL, context(load_settings(file)))
+    assert isinstance(told, str)
+    assert told.splitlines()[-5:] == [
+        f'- memory.folders[0].path = "{tmp_path / "Vault"}"',
+        '- memory.folders[0].exclude = ["Private/"]',
+        f'- memory.folders[1].path = "{tmp_path / "Work"}"',
+        '- memory.folders[1].name = "work notes"',
+        "- memory.folders[1].write = true",
+    ]
+
+
 async def test_without_a_file_all_is_as_it_comes(settings: Settings) -> None:
     told = await show_config(CALL, context(settings))
     assert isinstance(told, str)

@@ -1046,7 +1046,20 @@ def test_other_folders_of_notes_are_read_from_file_and_environment(tmp_path: Pat
         ('path = "/v"\nname = "x.md"', "only notes end in .md"),
         ('path = "/v"\nname = "documents"', "I use documents/ myself"),
         ('path = "/v"\nname = "Memory"', "names differ from that of your notes' own folder, memory; set `name`"),
-        ('path = "/v"\n[[memory.folders]]\npath = "/w/V"', "folders with different names; set `name`"),
+        (
+            'path = "/v"\n[[memory.folders]]\npath = "/w/V"',
+            "folders with different names, but /v and /w/V are both V; set `name`",
+        ),
+        ('path = ""', 'memory.folders[0].path = "" is invalid: it must be a folder, such as "~/Obsidian/Vault"'),
+        (
+            'path = "~nobody-of-that-name/x"',
+            'memory.folders[0].path = "~nobody-of-that-name/x" is invalid: that home folder does not exist',
+        ),
+        (
+            'path = "/v"\nignore = ["Private/"]',
+            "folders[0].ignore is not a known key; did you mean one of path, name, write, exclude?",
+        ),
+        ('path = "/v"\nreadonly = true', "did you mean one of path, name, write, exclude?"),
         ('path = "/"', "it must be the name of a folder"),
         ('path = "/v"\nexclude = ["!"]', "patterns as in a .gitignore file; '!' is not one"),
         ('path = "/v"\nrwite = true', "rwite is not a known key; did you mean memory.folders[0].write?"),
@@ -1055,6 +1068,11 @@ def test_other_folders_of_notes_are_read_from_file_and_environment(tmp_path: Pat
 )  # fmt: skip
 def test_a_folder_that_cannot_be_used_is_refused(table: str, line: str) -> None:
     assert line in refusal(f"[[memory.folders]]\n{table}")
+
+
+def test_a_list_of_tables_needs_two_brackets() -> None:
+    line = refusal('[memory.folders]\npath = "/v"')
+    assert "memory.folders must be a list of tables: write [[memory.folders]], with two brackets (in " in line
 
 
 def test_a_folder_that_overlaps_the_notes_or_takes_a_name_is_refused(tmp_path: Path) -> None:

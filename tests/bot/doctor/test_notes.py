@@ -2,6 +2,7 @@ import asyncio
 import os
 import random
 import tempfile
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from bot.config.settings import Settings
 from bot.doctor.check import Check
 from bot.doctor.notes import check_note_index, check_notes, inspect_index_of
 from memory.memory import Memory
+from memory.notes import Notes
+from memory.sync import RACY_NS
 from tests.bot.doctor.sample_state import (
     as_nobody,
     everything,
@@ -132,6 +135,31 @@ def test_what_is_not_indexed_yet_is_well_until_a_service_should_have_seen_it(tmp
     index(settings)
     (settings.memory_folder / "house.md").unlink()
     assert "1 deleted" in find_check(index_checks(settings), "up to date").detail
+
+
+def test_an_index_is_up_to_date_for_notes_that_each_sync_reads_again(tmp_path: Path) -> None:
+    settings = noted(tmp_path)  # within the time in which another change would not show
+    assert find_check(index_checks(settings), "up to date").detail.startswith("yes, ")
+    os.link(settings.memory_folder / "house.md", tmp_path / "also.md")
+    time.sleep(2 * RACY_NS / 1e9)
+    index(settings)
+    assert find_check(index_checks(settings), "up to date").detail.startswith("yes, ")
+    (settings.memory_folder / "house.md").write_text("The boiler is green.\n")
+    assert "1 new or changed" in find_check(index_checks(settings), "up to date").detail
+
+
+def test_an_index_is_up_to_date_for_notes_with_hidden_lines(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault/people.md").write_text("- Ada: 4711\n- Ben likes tea\n")
+    settings = with_workspace(tmp_path, '[[memory.folders]]\npath = "vault"\n')
+    time.sleep(2 * RACY_NS / 1e9)
+    index(settings)
+    folders = settings.note_folders
+    notes = Notes(folders.own.path, private=settings.private_folder, others=folders.others)
+    notes.hide("vault/people.md", ["- Ada: 4711"])
+    assert "1 new or changed" in find_check(index_checks(settings), "up to date").detail
+    index(settings)
+    assert find_check(index_checks(settings), "up to date").detail.startswith("yes, ")
 
 
 def test_a_damaged_index_is_told_and_nothing_is_lost(tmp_path: Path) -> None:

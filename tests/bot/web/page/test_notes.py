@@ -179,6 +179,22 @@ async def test_links_of_a_note_lead_to_notes_and_come_back(site: WebClient, tmp_
     assert '<a href="/notes/trips/oslo.md">trips/oslo.md</a>' in text.partition("See also")[2]
 
 
+async def test_a_folder_that_is_away_is_said_to_be(tmp_path: Path) -> None:
+    folders = [{"path": str(tmp_path / "Obsidian"), "name": "vault"}]
+    memory = {"folders": folders, "embedding": {"provider": "none"}}
+    async with open_web_client(tmp_path / "workspace", memory=memory) as site:
+        site.settings.memory_folder.mkdir(parents=True)
+        (site.settings.memory_folder / "old.md").write_bytes("Das Café\n".encode("windows-1252"))
+        status, text = await get(site, "/notes/vault/")
+        away = f"The folder vault is away: {tmp_path / 'Obsidian'} does not exist"
+        assert status == 503
+        assert away in text
+        _, text = await get(site, "/")
+        assert away in text
+        assert "old.md" in text
+        assert "in full" not in text, "an old encoding needs no attention: all of it was read"
+
+
 @pytest.mark.parametrize(
     ("heading", "leads"),
     [
