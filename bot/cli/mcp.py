@@ -5,6 +5,7 @@ Whoever starts it owns the files, so it may do everything unless told otherwise.
 
 import argparse
 import asyncio
+import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -62,6 +63,12 @@ def run_mcp(options: argparse.Namespace, settings: "Settings", streams: tuple[in
         check_library()
     except LibraryMissing as missing:
         raise CommandFailed(str(missing)) from missing
+    if not settings.workspace.is_dir():  # a mistyped name would be a new, empty memory
+        folder = settings.workspace
+        create = shlex.join(["commonplace", "init", str(folder), "--workspace", str(folder)])
+        raise CommandFailed(
+            f"there is no workspace at {folder}; correct the path, or create it with: {create}"
+        )
     client = McpClient(options.rights, options.conversations, how_to_change=HOW_TO_CHANGE)
     with block_restore(settings):
         try:

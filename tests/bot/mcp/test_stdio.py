@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
+from bot.config.settings import load_workspace_settings
 from bot.mcp.stdio import MAX_LINE_BYTES, LineReader, LineTooLong, Refused, open_stdio, parse_line
 from bot.process_lock import is_workspace_open
 from tests.fakes.commonplace import ROOT, Commonplace, CommonplaceHere
@@ -149,6 +151,23 @@ def test_without_the_library_the_command_says_how_to_install_it(
     told = CommonplaceHere(tmp_path).error_of("mcp")
     assert "pip install 'commonplace[mcp]'" in told
     assert "make mcp" in told
+
+
+def test_a_workspace_that_is_not_there_is_not_created(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.cli.main._claim_streams", lambda: (0, 1))
+    here = CommonplaceHere(tmp_path)
+    folder = tmp_path / "no such"
+    (tmp_path / "config.toml").write_text(
+        'baseURL = "https://example.org"'
+    )  # of a project where an editor is
+    told = here.error_of("mcp", "--workspace", str(folder))
+    create = told.partition("create it with: commonplace ")[2]
+    assert told.startswith(f"commonplace: there is no workspace at {folder}; correct the path, or ")
+    assert not folder.exists()
+    here.output_of(*shlex.split(create))
+    assert load_workspace_settings(None, folder).file == folder / "config.toml"
 
 
 # -- processes ----------------------------------------------------------------------------------------------
@@ -346,4 +365,4 @@ def test_what_our_code_prints_never_gets_between_the_messages(tmp_path: Path) ->
 @pytest.mark.thorough
 def test_settings_that_cannot_be_used_are_one_line_on_standard_error(commonplace: Commonplace) -> None:
     (commonplace.folder / "config.toml").write_text("wrkspace = 1\n")
-    assert "did you mean workspace" in commonplace.error_of("mcp", code=2)
+    assert "did you mean workspace" in commonplace.error_of("mcp", "--config", "config.toml", code=2)
