@@ -48,6 +48,8 @@ PEOPLE_FORM = 'a list of ids such as "telegram:1" under each name, each id once'
 PRIVATE_FOLDER = ".commonplace"
 
 MIN_MCP_TOKEN_CHARS = 16
+EXAMPLE_TOKENS = frozenset({"put-your-own-secret-here", "and-another-secret-here"})
+"""What the example file and docs/mcp.md show, and anybody can read there."""
 MAX_MCP_TOKENS = 32
 MAX_MCP_NAME_CHARS = 40
 
@@ -143,6 +145,8 @@ class McpTokenSettings(Section):
                 f"at least {MIN_MCP_TOKEN_CHARS} letters, digits and signs without spaces; "
                 "`openssl rand -hex 24` prints some"
             )
+        if token in EXAMPLE_TOKENS:
+            raise ValueError("your own: `openssl rand -hex 24` prints one")
         return value
 
 

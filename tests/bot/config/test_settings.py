@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 import sys
 from datetime import UTC, timedelta
@@ -22,6 +23,7 @@ from bot.config.settings import (
     load_workspace_settings,
 )
 from bot.messages import PersonId
+from tests.fakes.commonplace import ROOT
 from tests.fakes.table_test import table_test
 
 EVERY_KEY = """
@@ -912,6 +914,16 @@ def test_the_index_s_address_is_that_of_a_postgresql_server(url: str) -> None:
 )
 def test_what_serves_to_chat_or_to_make_vectors_may_be_set(text: str) -> None:
     load(text)
+
+
+def test_the_tokens_that_the_documents_show_are_nobodys_own() -> None:
+    for name in ("docs/mcp.md", "config.example.toml"):
+        shown = re.findall(r'token = "([\w-]*secret-here)"', (ROOT / name).read_text())
+        assert shown
+        for token in shown:
+            own = "it must be your own: `openssl rand -hex 24` prints one"
+            with pytest.raises(ConfigError, match=rf"mcp\.tokens\.a\.token is invalid: {own}"):
+                load(f'[mcp.tokens.a]\ntoken = "{token}"')
 
 
 # Secrets
