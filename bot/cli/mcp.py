@@ -39,7 +39,7 @@ VECTORS_LOCK = "vectors.lock"
 """Held by the one server that makes vectors while no service runs."""
 TURN_SECONDS = 2.0
 """Seconds between checks whose turn it is to make vectors."""
-HOW_TO_CHANGE = "start commonplace mcp with other --rights, or with --conversations"
+HOW_TO_CHANGE = "start commonplace mcp with {option}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,15 @@ class McpClient:
     name: str = ""
     """As changes are recorded; "" if it says itself what it is called."""
     how_to_change: str = "the owner can change that"
-    """How its rights are changed, for the texts of refusals."""
+    """How it is given more, for the texts of refusals; `{option}` and `{setting}` stand for what it needs."""
+
+    def tell_how_to_allow(self, right: McpRights) -> str:
+        """Return how it is given a right, as part of a sentence."""
+        return self.how_to_change.format(option=f"--rights {right}", setting=f'rights = "{right}"')
+
+    def tell_how_to_allow_conversations(self) -> str:
+        """Return how it is allowed to read conversations, as part of a sentence."""
+        return self.how_to_change.format(option="--conversations", setting="conversations = true")
 
     def may(self, right: McpRights) -> bool:
         """Return whether it has a right."""

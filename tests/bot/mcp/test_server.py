@@ -71,7 +71,7 @@ async def connect(
     subscriptions: NoteSubscriptions | None = None,
     **options: Any,
 ) -> AsyncIterator[Client]:
-    client = McpClient(rights, conversations, how_to_change="ask for more")
+    client = McpClient(rights, conversations, how_to_change="ask for {option}, or {setting}")
     server = build_server(own, client, subscriptions or NoteSubscriptions(own.memory))
     info = Implementation(name=name, version="1")
     async with Client(server, mode=mode, client_info=info, cache=None, **options) as connected:
@@ -129,9 +129,14 @@ async def test_tools_without_the_right_are_not_listed_and_refused(tmp_path: Path
             assert sorted(each.name for each in (await client.list_tools()).tools) == sorted(TOOLS[rights])
             for name in set(TOOLS["write"]) - set(TOOLS[rights]):
                 told = await error_of(client, name, content="x", target="daily")
-                assert told.startswith(f'{name} needs the right "')
-                assert told.endswith(f'this program has "{rights}"; ask for more.')
-            assert "conversation" in await error_of(client, "conversation_get", ref="1:1")
+                needed = "append" if name == "memory_write" else "write"
+                assert told == (
+                    f'{name} needs the right "{needed}", and this program has "{rights}"; '
+                    f'ask for --rights {needed}, or rights = "{needed}".'
+                )
+            assert await error_of(client, "conversation_get", ref="1:1") == (
+                "This program may not read conversations; ask for --conversations, or conversations = true."
+            )
         assert len(await own.state.read(lambda db: list(db.execute("SELECT * FROM changes")))) == 1
 
 

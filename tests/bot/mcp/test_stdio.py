@@ -195,7 +195,8 @@ async def test_rights_are_an_option(commonplace: Commonplace) -> None:
         names = {each.name for each in (await client.list_tools()).tools}
         assert names == {"memory_search", "memory_get", "memory_changes", "conversation_get"}
         refused = await client.call_tool("memory_write", {"content": "x", "target": "daily"})
-        assert "--rights" in refused.structured_content["error"]
+        told = refused.structured_content["error"]
+        assert told.endswith("; start commonplace mcp with --rights append.")
 
 
 def call(number: int, tool: str, /, **arguments: object) -> bytes:
