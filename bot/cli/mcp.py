@@ -5,7 +5,9 @@ Whoever starts it owns the files, so it may do everything unless told otherwise.
 
 import argparse
 import asyncio
+import os
 import shlex
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -69,6 +71,8 @@ def run_mcp(options: argparse.Namespace, settings: "Settings", streams: tuple[in
         raise CommandFailed(
             f"there is no workspace at {folder}; correct the path, or create it with: {create}"
         )
+    if os.isatty(streams[0]):
+        sys.stderr.write("Waiting for a program on standard input; Ctrl-D ends.\n")
     client = McpClient(options.rights, options.conversations, how_to_change=HOW_TO_CHANGE)
     with block_restore(settings):
         try:
