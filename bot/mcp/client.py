@@ -38,6 +38,10 @@ class McpClient:
         return order.index(self.rights) >= order.index(right)
 
 
-def clean_name(given: str) -> str:
-    """Return what a program calls itself, as one short line of plain text."""
-    return one_line(_UNUSUAL.sub("", one_line(given)), limit=MAX_MCP_NAME_CHARS) or UNNAMED
+def quote_name(given: str) -> str:
+    """Return what a program calls itself, as one short line of plain text in quotes.
+
+    By the quotes, nobody takes it for the name of a token in the settings, nor for "you".
+    """
+    name = one_line(_UNUSUAL.sub("", one_line(given)), limit=MAX_MCP_NAME_CHARS)
+    return f"“{name}”" if name else UNNAMED

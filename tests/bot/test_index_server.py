@@ -43,9 +43,7 @@ def test_without_the_library_one_line_says_how_to_have_it(
 ) -> None:
     settings = load_settings(put_settings(tmp_path))
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(
-        IndexUnavailable, match=r"index\.url is set, but .*make postgres"
-    ):
+    with pytest.raises(IndexUnavailable, match=r"index\.url is set, but .*make postgres"):
         index_server(settings)
 
 

@@ -185,7 +185,7 @@ async def test_a_program_starts_it_and_uses_the_notes(commonplace: Commonplace, 
         assert len((await client.list_resources()).resources) == 1
         path = written.structured_content["path"]
     listed = json.loads(commonplace.output_of("memory", "changes", "--json"))["changes"]
-    assert [(each["path"], each["who"]) for each in listed] == [(path, "Claude Desktop over MCP")]
+    assert [(each["path"], each["who"]) for each in listed] == [(path, "“Claude Desktop” over MCP")]
     assert not is_workspace_open(commonplace.folder / "workspace" / ".commonplace" / "locks")
 
 
@@ -288,6 +288,25 @@ def test_it_ends_with_its_input_or_a_signal(commonplace: Commonplace, end: objec
         assert process.stdout.read() == b""
         assert process.stderr
         assert b"Traceback" not in process.stderr.read()
+
+
+@pytest.mark.thorough
+def test_at_a_terminal_it_says_what_it_waits_for(commonplace: Commonplace) -> None:
+    ours, terminal = os.openpty()
+    with subprocess.Popen(
+        [*commonplace.command, "mcp"],
+        cwd=commonplace.folder,
+        env=commonplace.environment,
+        stdin=terminal,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        os.close(terminal)
+        assert process.stderr
+        assert process.stderr.readline() == b"Waiting for a program on standard input; Ctrl-D ends.\n"
+        os.write(ours, b"\x04")
+        assert process.wait(10) == 0
+    os.close(ours)
 
 
 @pytest.mark.thorough
