@@ -1,7 +1,7 @@
 # Commonplace. Needs make and Python >= 3.11; everything else goes into .venv, from the locks in requirements/.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run test check again bench local mcp postgres postgres-server format docs pictures lock clean
+.PHONY: help install run init test check again bench local mcp postgres postgres-server format docs pictures lock clean
 
 PYTHON ?=
 ARGS ?=
@@ -27,6 +27,9 @@ run: .venv/project $(EXTRAS)  ## start it; options in ARGS="--workspace DIR"
 
 # What pytest makes of a test module it keeps beside it, also where PYTHONDONTWRITEBYTECODE is set: half its start.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(PY) -m pytest
+
+init: .venv/project $(EXTRAS)  ## set it up: asks for a model, Telegram and so on; ARGS=telegram for one step
+	@exec .venv/bin/commonplace init $(ARGS)
 
 test: .venv/dev $(EXTRAS)  ## the tests; ARGS="tests/memory -x" for some, ARGS=--thorough for those that take long too
 	@$(PYTEST) $(WORKERS) $(ARGS)

@@ -28,7 +28,7 @@ from figures import paired_difference
 
 from memory.chunker import split_passages
 from memory.front_matter import read_front_matter
-from memory.link_targets import LinkName, fold, link_key, resolve_link
+from memory.link_targets import LinkName, LinkTargets, fold, link_key
 from memory.memory import Memory
 from memory.note_links import find_links
 from memory.settings import MemorySettings
@@ -59,9 +59,9 @@ class Question:
 
 def make_questions(notes: dict[str, str]) -> Iterator[Question]:
     """Yield what may be asked of these notes, by path: each text of a link to another note, and each alias, once."""
-    names: dict[str, list[LinkName]] = {}
+    names: dict[str, LinkTargets] = {}
     for path in notes:
-        names.setdefault(link_key(path), []).append(LinkName(path))
+        names.setdefault(link_key(path), LinkTargets()).add(LinkName(path))
     asked = set[tuple[str, str]]()
     for path, text in notes.items():
         own = link_key(path)
@@ -69,8 +69,8 @@ def make_questions(notes: dict[str, str]) -> Iterator[Question]:
             if fold(alias) != own:
                 yield Question("alias", alias, path)
         for link in find_links(text):
-            called = names.get(link_key(link.target), [])
-            target = resolve_link(link.target, path=path, is_wiki=link.is_wiki, names=called)
+            called = names.get(link_key(link.target))
+            target = called and called.resolve(link.target, path=path, is_wiki=link.is_wiki)
             is_name = fold(link.label) in (fold(link.target), link_key(link.target))
             if target in (None, path) or is_name or (fold(link.label), target) in asked:
                 continue

@@ -1,4 +1,4 @@
-"""What it costs to search a large vault where it lies, and whether the vault stays as it is.
+"""What it costs to search a large vault in place, and whether the vault stays as it is.
 
 `python benchmarks/vault.py [--notes 16000]`
 
@@ -158,18 +158,18 @@ async def measure_no_change(vault: Vault) -> bool:
     return ratio <= MAX_SCANS_RATIO
 
 
-async def measure_away(vault: Vault) -> bool:
+async def measure_unavailable(vault: Vault) -> bool:
     """Unmount the vault, search, and mount it again."""
     async with vault.open() as memory:
         files = (await memory.status()).files
-        away = vault.folder.rename(vault.root / "unmounted")
+        unmounted = vault.folder.rename(vault.root / "unmounted")
         vault.folder.mkdir()
         report = await memory.sync()
         (status,) = (await memory.status()).folders
         kept = (await memory.status()).files == files and not report.removed
         found = bool((await memory.search("likes tea")).hits)
         vault.folder.rmdir()
-        away.rename(vault.folder)
+        unmounted.rename(vault.folder)
         back = await memory.sync()
     good = kept and found and bool(status.away) and not (back.added or back.changed or back.removed)
     print(
@@ -205,7 +205,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as root:
         vault = Vault(Path(root), options.notes)
         kept = measure_first_index(vault)
-        for measure in (measure_no_change, measure_away, measure_watching):
+        for measure in (measure_no_change, measure_unavailable, measure_watching):
             kept.append(asyncio.run(measure(vault)))
     sys.exit(not all(kept))
 

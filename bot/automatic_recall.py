@@ -102,7 +102,12 @@ class AutomaticRecall:
         may_embed = self._is_local or settings.remote_embedding
         searches = [
             asyncio.create_task(
-                self._memory.search(query, limit=HITS, vector_seconds=VECTOR_SECONDS if may_embed else 0)
+                self._memory.search(
+                    query,
+                    limit=HITS,
+                    vector_seconds=VECTOR_SECONDS if may_embed else 0,
+                    neighbours=False,
+                )
             )
             for query in queries
         ]

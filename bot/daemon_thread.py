@@ -1,4 +1,4 @@
-"""Runs what may block for ever: a disk that does not answer, or a pipe that nobody writes to or reads."""
+"""Run calls that may block forever, such as on a disk that does not answer or a pipe that nobody uses."""
 
 import asyncio
 import threading
@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 
 
 async def run_in_daemon(work: Callable[[], Result], *, name: str) -> Result:
-    """Run `work`, which may block for ever, in a daemon thread, so that it cannot delay the program's end."""
+    """Run `work`, which may block forever, in a daemon thread, so that it cannot delay the program's end."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Result] = loop.create_future()
 

@@ -1,4 +1,4 @@
-"""Describe the notes that links tie to search results, in a line."""
+"""Describe the notes that are linked with search results, in a line."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Finds the lines of notes that say the same as a fact, word for word."""
+"""Find the lines of notes that already state a fact in the same words."""
 
 import re
 from typing import NamedTuple

@@ -289,6 +289,7 @@ WATCH = {
 }
 WATCH_DEAD = "Watching the folder: stopped"
 FOLDER = "Folder `{name}/`: {state}"
+FOLDER_AWAY = "Folder `{name}/` is {problem}"
 FOLDER_ACCESS = {False: "read-only", True: "may be changed"}
 TASK_STOPPED = (
     "The background task “{task}” failed ({error}) and will restart at {again}. The log has the details."
@@ -520,7 +521,7 @@ WHY_MADE_BY = {
     "document": "it is from a document that {who} filed in {chat}, {time}.",
     "cli": "it was written on the command line, {time}.",
     "http": "it was written over HTTP, {time}.",
-    "mcp": "{who} wrote it, {time}.",
+    "mcp": "it was written by {who}, {time}.",
     "forget": "it is what `/forget` left there, {time}.",
 }
 WHY_IMPORT = "It came with import {run}, {time}, from the file `{file}`."
@@ -889,8 +890,8 @@ FORGOTTEN = (
     "Forgotten. Passages removed from the notes: {lines}, messages: {messages}, elsewhere: {elsewhere}."
 )
 FORGET_HIDDEN = (
-    "Still in your own files, in folders that I may only read: {places}. I no longer find or show these lines; to "
-    "remove them for good, delete them there."
+    "Still in folders that I may only read: {places}. I no longer find or show these lines; to remove them for good, "
+    "delete them there."
 )
 FORGET_MISSED = "Changed in the meantime and still there: {places}. `/forget QUERY` shows the new text."
 FORGET_WHICH_CODE = "Which code? `/forget QUERY` shows one below its list. Usage: `/forget yes CODE`"

@@ -1,4 +1,4 @@
-"""Check the settings of folders of notes that lie elsewhere."""
+"""Check the settings of other folders of notes."""
 
 import os
 import unicodedata
@@ -13,7 +13,7 @@ from memory.paths import find_name_fault, is_note_name
 IMPORT_FOLDER = "imported"
 """Folder for imported notes whose own path is taken."""
 RESERVED = (document_paths.FOLDER, IMPORT_FOLDER)
-"""Folders that the assistant itself makes among the notes."""
+"""Folders that the assistant itself creates among the notes."""
 
 
 def check_name(name: str) -> None:
@@ -26,20 +26,22 @@ def check_name(name: str) -> None:
     if is_note_name(name):
         raise ValueError(f"{usable}; only notes end in .md")
     if name != name.strip() or name != unicodedata.normalize("NFC", name):
-        raise ValueError(f"{usable}, without blanks around it and with composed accents")
+        raise ValueError(f"{usable}, without spaces around it, in Unicode form NFC")
     if name_key(name) in RESERVED:
-        raise ValueError(f"{usable}; I keep notes of my own in {name}/")
+        raise ValueError(f"{usable}; I use {name}/ myself")
 
 
 def check_names(names: Sequence[str], *, own: str) -> None:
-    """Raise ValueError, with what they must be, if the names of several folders do not fit together.
+    """Raise ValueError, with what they must be, if names of folders are invalid or clash.
 
     `own` is the name of the memory's own folder, which people and models write before a path.
     """
     for name in names:
         check_name(name)
         if name_key(name) == name_key(own):
-            raise ValueError(f"folders with other names than the notes' own, {own}; set `name`")
+            raise ValueError(
+                f"folders whose names differ from that of your notes' own folder, {own}; set `name`"
+            )
     if len(set(map(name_key, names))) < len(names):
         raise ValueError("folders with different names; set `name`")
 
@@ -50,7 +52,7 @@ def check_patterns(patterns: Sequence[str]) -> None:
         try:
             NoteFolder(Path(), exclude=(pattern,)).excludes("x")
         except ValueError:
-            raise ValueError(f"patterns as in a .gitignore file; {pattern!r} is none") from None
+            raise ValueError(f"patterns as in a .gitignore file; {pattern!r} is not one") from None
 
 
 def find_conflict(folders: NoteFolders, *, private: Path) -> str:
@@ -64,11 +66,11 @@ def find_conflict(folders: NoteFolders, *, private: Path) -> str:
         root = os.path.realpath(folder.path)
         for other, what in taken:
             if _is_inside(root, other) or _is_inside(other, root):
-                return f"{folder.path} and {what}, {other}, must not contain each other"
+                return f"{folder.path} overlaps {what}, {other}; choose another folder"
         taken.append((root, f"the folder {folder.name}"))
         if here := _find_entry(folders.own.path, folder.name):
             return (
-                f'your notes already have a folder "{folder.name}", {here}; choose another name, or move it'
+                f'your notes already have a folder "{folder.name}", {here}; choose another `name`, or move it'
             )
     return ""
 

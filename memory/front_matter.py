@@ -1,4 +1,4 @@
-"""Read a note's front matter: its properties, above all title, aliases and tags; pure, and never an error.
+"""Read a note's front matter: its properties, above all title, aliases and tags; pure, and never raises.
 
 It understands the YAML that people and editors write there: a value, a quoted value, a list in brackets or with
 hyphens, a block of text. What it does not understand, such as nested maps, stays text of the property above.
@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from itertools import islice
 
 MAX_PROPERTIES = 200
-"""Properties that are read; a longer front matter is no list of properties."""
+"""Properties that are read of one note."""
 
 MAX_NAMES = 50
 """Aliases, or tags, that are read of one note."""
 
 MAX_NAME_CHARS = 200
-"""Longer aliases and titles are no names."""
+"""Longer aliases and titles are ignored."""
 
 MAX_CHARS = 50_000
-"""A longer block is text."""
+"""A longer block is not front matter."""
 
 _FENCE = "---"
 _KEY = re.compile(
@@ -30,6 +30,9 @@ _BLOCK = re.compile(r"[|>][-+0-9]{0,3}[ \t]*(?:#.*)?$")
 _COMMENT = re.compile(r"(?:^|[ \t])#.*$")
 _ESCAPE = re.compile(r"\\([\"\\/])")
 _PARTS = re.compile(r"\s*+(\"(?:[^\"\\]|\\.)*+\"|'(?:[^']|'')*+'|[^,]+)")
+_LINK = re.compile(
+    r"\[\[[^\[\],]*\]\](?:\s|$)"
+)  # many write `up: [[Note]]` without the quotes that YAML wants
 _TAG_SEPARATOR = re.compile(r"[\s,]+")
 
 
@@ -131,7 +134,7 @@ def _make_property(key: str, line: int, held: Sequence[str]) -> Property:
     first, below = held[0], [text for text in held[1:] if text.strip()]
     if _BLOCK.match(first):
         return Property(key, (" ".join(text.strip() for text in below),) if below else (), line)
-    if first.startswith("["):
+    if first.startswith("[") and not _LINK.match(first):
         inside = " ".join([first, *map(str.strip, below)]).removeprefix("[")
         whole = inside.rstrip()
         items = _PARTS.findall(

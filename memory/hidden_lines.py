@@ -1,4 +1,4 @@
-"""Lines that were forgotten in folders which may only be read: their files keep them, and nothing else shows them."""
+"""Forgotten lines in read-only folders: they stay in their files, but are neither found nor shown."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ _NONE = frozenset["LineDigest"]()
 
 @dataclass(frozen=True, slots=True)
 class LineDigest:
-    """A line of a note that cannot be read from it; two digests of equal lines with different salts differ."""
+    """A salted hash of a line, from which the line cannot be read."""
 
     salt: str
     """Hexadecimal, as `digest`."""
@@ -42,8 +42,8 @@ class LineDigest:
 class HiddenLines:
     """The hidden lines of all notes. Methods may be called from any thread, and other processes may add lines.
 
-    The file does not repeat the lines: it holds their digests. Methods raise `NoteUnreadable` if it is damaged, so that
-    nothing forgotten comes back unseen.
+    The file holds digests of the lines, not their text. If it is damaged, methods raise `NoteUnreadable`, so that
+    nothing forgotten comes back unnoticed.
     """
 
     def __init__(self, private: Path) -> None:
@@ -94,8 +94,8 @@ class HiddenLines:
 
         self._change(add)
 
-    def adopt(self, file: Path) -> None:
-        """Hide the lines of another such file too, such as a backup's. Raises `NoteUnwritable`."""
+    def merge(self, file: Path) -> None:
+        """Also hide the lines of another such file, such as a backup's. Raises `NoteUnwritable`."""
         new = read_hidden_lines(file)
         self._change(lambda before: _combine(before, new))
 
@@ -145,7 +145,7 @@ def read_hidden_lines(file: Path) -> _Lines:
         raise NoteUnreadable(f"{file} could not be read: {disk.reason(error)}.") from error
     except (ValueError, TypeError, AttributeError):
         raise NoteUnreadable(
-            f"{file} is damaged. It holds what was forgotten in folders that I may only read: restore it from a "
-            "backup. If you delete it, those lines are found again."
+            f"{file} is damaged. It records what you asked me to forget in read-only folders: restore it from a "
+            "backup. If you delete it, those lines will be found again."
         ) from None
     return lines

@@ -1,4 +1,4 @@
-"""Leave hidden lines out of what a shared index returns: another instance, which hides other lines, indexed it too."""
+"""Hide lines in what a shared index returns, since another instance, which hides other lines, may have indexed it."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -47,7 +47,7 @@ class NoteStat(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something among the notes that cannot be read as a note, and why."""
+    """A file or folder that cannot be read as a note or as notes, and why."""
 
     path: str
     """Of a file or folder. Whatever the index holds of it or below it stays there."""
@@ -75,8 +75,8 @@ def list_notes(folders: NoteFolders, *, known: Mapping[str, tuple[int, int, int]
     returned, which halves the work.
 
     Hidden files and folders are skipped. Symbolic links are not followed: a target inside the folder is found
-    under its own name, and one outside is a problem. Unreadable files are problems too, and never raise. Another
-    folder that is away is one problem: it does not exist, or holds no note although `known` has some of it.
+    under its own name, and one outside is a problem. Unreadable files are problems too, and never raise. A
+    folder elsewhere that is away is one problem: it does not exist, or holds no note although `known` has some of it.
     """
     names = frozenset(folder.name for folder in folders.others)
     listings = [_FolderWalk(folder, known or {}, taken=names).listing() for folder in folders]
@@ -141,7 +141,7 @@ class _FolderWalk:
         return Listing(self.notes, self.problems, self.unchanged)
 
     def find_away(self, before: tuple[int, int] | None) -> Problem | None:
-        """Return the problem that this folder is away, or went away during the walk; None if it is there.
+        """Return the problem that this folder is away, or was replaced during the walk; None if it is there.
 
         `before` identifies the folder before the walk.
         """
@@ -152,9 +152,9 @@ class _FolderWalk:
         why = self.folder.explain_absence()
         if not (why or is_other or has_known):
             return None  # a new folder without notes
-        why = why or f"{self.folder.path} has no notes any more"
-        kept = "; what was indexed before is still found" if has_known else ""
-        return Problem(self.folder.name, f"it is away: {why}{kept}", hides_notes=not has_known)
+        why = why or f"{self.folder.path} has no notes left"
+        kept = "; searches still find what was indexed before" if has_known else ""
+        return Problem(self.folder.name, f"away: {why}{kept}", hides_notes=not has_known)
 
     def find_excluded(self) -> list[str]:
         if not self.folder.exclude:
@@ -209,7 +209,7 @@ class _FolderWalk:
         """Check an entry that is not obviously a note; `below` is its path from the root."""
         is_note = is_note_name(entry.name)
         if self.taken and normalize("NFC", below) in self.taken:
-            why = "another folder has its name in [[memory.folders]]; rename one of them"
+            why = "[[memory.folders]] uses this name for another folder; rename one of them"
             self.problems.append(Problem(f"{self.folder.path.name}/{below}", why, hides_notes=True))
         elif entry.is_symlink():
             self.check_link(below, is_note=is_note)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 from uuid import uuid4
 
+from memory.backlinks import NoteLinks, read_note_links
 from memory.dates import CORE_NOTE as CORE_NOTE
 from memory.embedding_backfill import EmbeddingBackfill
 from memory.embeddings.factory import Embedding
@@ -34,7 +35,6 @@ from memory.index.location import (
     redact_server_address,
 )
 from memory.index.protocol import IndexCounts, VectorCounts
-from memory.linked_notes import NoteLinks, read_note_links
 from memory.listing import Listing, Problem
 from memory.locked_note import LockedNote
 from memory.note_draft import NoteDraft, WriteTarget
@@ -348,7 +348,7 @@ class Memory:
         return await asyncio.to_thread(self._notes.resolve_path, asked)
 
     def is_elsewhere(self, path: str) -> bool:
-        """Return whether a note of this path is, or would be, in a folder that lies elsewhere."""
+        """Return whether a note at this path is, or would be, in another folder than the memory's own."""
         return bool(self._notes.folders.locate(path.split("/"))[0].name)
 
     async def listing(self) -> Listing:
@@ -435,13 +435,14 @@ class Memory:
         limit: int | None = None,
         within: Collection[str] | None = None,
         vector_seconds: float | None = None,
+        neighbours: bool = True,
     ) -> SearchResults:
         """Sync the index, then return the best passages; scan the files if the index is unavailable.
 
-        For `within` and `vector_seconds` see `NoteSearch.search`.
+        For `within`, `vector_seconds` and `neighbours` see `NoteSearch.search`.
         """
         return await self._search.search(
-            query, limit=limit, within=within, vector_seconds=vector_seconds, neighbours=True
+            query, limit=limit, within=within, vector_seconds=vector_seconds, neighbours=neighbours
         )
 
     async def links_of(self, path: str, *, within: Collection[str] | None = None) -> NoteLinks:
@@ -456,7 +457,7 @@ class Memory:
         return replace(found, backlinks=shown)
 
     def _show_candidates(self, candidates: "SearchCandidates") -> "SearchCandidates":
-        """Leave out of what a shared index returns what is hidden here and another instance has indexed."""
+        """Return candidates without lines that are hidden here but that another instance has indexed."""
         if not self._notes.hides_on_server:
             return candidates
         from memory.hidden_passages import blank_passages

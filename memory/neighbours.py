@@ -1,4 +1,4 @@
-"""The notes one step along links from the hits of a search; pure."""
+"""Choose the notes that are linked with the hits of a search; pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -10,10 +10,10 @@ MAX_NEIGHBOURS = 5
 
 
 def choose_neighbours(hits: Sequence[SearchHit], links: Iterable[ResolvedLink]) -> tuple[Neighbour, ...]:
-    """Return the notes that hits link to or that link to hits, best connected first, then by path.
+    """Return the notes that hits link to or that link to hits, the best connected first, then by path.
 
-    A note is the better connected, the higher the scores of the hits that it is tied to are together. `links`: those
-    from and to the notes of the hits. Of several links, that of the best hit is named.
+    Notes are ordered by the sum of the scores of the hits that they are linked with. `links`: those from and to the
+    notes of the hits. Of several links, the one of the best hit is named.
     """
     scores: dict[str, float] = {}
     for hit in hits:

@@ -25,7 +25,7 @@ class NoteFolder:
     """Its name among the notes: their paths begin with it. "" is the memory's own folder."""
     is_writable: bool = True
     exclude: tuple[str, ...] = ()
-    """Patterns as in a .gitignore file; what they match counts as not there."""
+    """Patterns as in a .gitignore file; what they match is ignored."""
 
     @classmethod
     def of(cls, settings: "FolderSettings") -> "NoteFolder":
@@ -92,6 +92,6 @@ class NoteFolders:
 
 @cache
 def _compile_patterns(patterns: tuple[str, ...]) -> "GitIgnoreSpec":
-    from pathspec import GitIgnoreSpec  # needless unless a folder has patterns
+    from pathspec import GitIgnoreSpec  # only needed if a folder has patterns
 
     return GitIgnoreSpec.from_lines(patterns)

@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from memory.visible_lines import iterate_visible_lines
+from memory.outside_code import iterate_lines_outside_code
 
 _LINK = re.compile(
     r"\[(?P<label>[^\[\]\n]{1,500})\]\((?:<(?P<angled>[^<>\n]{1,500})>|(?P<bare>[^\s()<>\[\]{}|*\"']{1,500}))"
     r"(?:\s+(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'))?\)"
 )
 _WIKI = re.compile(
-    r"\[\[(?P<target>[^\[\]|#^\n]{1,500}+)(?P<rest>(?:[#^][^\[\]|\n]{0,200}+)?)(?:\|(?P<label>[^\[\]\n]{1,200}+))?\]\](?!\])"
+    r"\[\[(?P<target>[^\[\]|#^\n]{0,500}+)(?P<rest>(?:[#^][^\[\]|\n]{0,200}+)?)(?:\|(?P<label>[^\[\]\n]{1,200}+))?\]\](?!\])"
 )
-# Both begin with a letter that is searched for fast; what stands before it is looked at afterwards.
+# Both begin with a literal character, which is fast to search for; what precedes it is checked afterwards.
 _BEFORE_NO_LINK = re.compile(r"[\\\w\])]")
 _BEFORE_NO_WIKI = re.compile(r"[\\\[]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/|#|\?")
@@ -30,9 +30,9 @@ class NoteLink:
     """Where it begins in its line."""
     end: int
     target: str
-    """The path, without escapes and without the part after `#`."""
+    """The path, without escapes and without the part after `#`; "" for the note itself."""
     label: str
-    """What a reader sees."""
+    """What a reader sees; "" for that of the heading."""
     is_wiki: bool
     """Whether it is `[[target]]`, which names a note in any folder."""
     heading: str = ""
@@ -43,7 +43,7 @@ def find_links(text: str) -> Iterator[NoteLink]:
     """Yield the relative links of a note, without those in code."""
     if "](" not in text and "[[" not in text:
         return
-    for number, line in iterate_visible_lines(text, mark="["):
+    for number, line in iterate_lines_outside_code(text, mark="["):
         if "](" in line:
             for found in _LINK.finditer(line):
                 start = _find_start(line, found.start(), _BEFORE_NO_LINK)
@@ -52,12 +52,15 @@ def find_links(text: str) -> Iterator[NoteLink]:
         if "[[" in line:
             for found in _WIKI.finditer(line):
                 start = _find_start(line, found.start(), _BEFORE_NO_WIKI)
-                if start is not None and (link := _wiki_link(number, start, found)):
+                if start is not None and (link := _wiki_link(number, start, found)) and link.target:
                     yield link
 
 
 def match_wiki_link(text: str, start: int) -> NoteLink | None:
-    """Return the wikilink that begins at `start` of a text, as if the text were a line; None if there is none."""
+    """Return the wikilink that begins at `start` of a text, as if the text were a line; None if there is none.
+
+    `[[#Heading]]` is a link, too: to a heading of its own note.
+    """
     found = _WIKI.match(text, start)
     return _wiki_link(1, start, found) if found else None
 
@@ -85,8 +88,8 @@ def _markdown_link(number: int, start: int, found: re.Match[str]) -> NoteLink | 
 def _wiki_link(number: int, start: int, found: re.Match[str]) -> NoteLink | None:
     # In a table, `\\|` stands for `|`.
     target = found["target"].strip().removesuffix("\\").rstrip()
-    if not target or _SCHEME.match(target):
-        return None
     heading = found["rest"].removesuffix("\\").removeprefix("#").strip()
+    if not (target or heading) or _SCHEME.match(target):
+        return None
     label = (found["label"] or target).strip()
     return NoteLink(number, start, found.end(), target, label, is_wiki=True, heading=heading)

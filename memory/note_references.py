@@ -1,4 +1,4 @@
-"""What is indexed of a note besides its passages: their words, and the note's names, tags and links; pure."""
+"""Read what is indexed with a note's passages: their words, and the note's names, tags and links; pure."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from memory.note_links import find_links
 from memory.note_tags import clean_tag, find_tags, tag_words
 from memory.tokenizer import tokenize
 
-VERSION = 1
+VERSION = 2
 """Part of the index's fingerprint: increase it when the same note would yield other words, names, tags or links."""
 
 MAX_LINKS = 5_000
@@ -50,7 +50,7 @@ class NoteReference:
 
 @dataclass(frozen=True, slots=True)
 class NoteReferences:
-    """The words of a note's passages, and what ties it to other notes."""
+    """The words of a note's passages, and its names, tags and links."""
 
     words: Sequence[str]
     """The tokens of each passage, separated by single spaces."""
@@ -84,7 +84,7 @@ def read_references(text: str, passages: Sequence[Passage]) -> NoteReferences:
 
 
 def _find_tags(text: str, front: FrontMatter) -> Iterator[tuple[int, str]]:
-    """Yield all tags, each with a line that it stands in."""
+    """Yield all tags, each with a line that contains it."""
     for each in front.properties:
         if each.key.lower() in ("tags", "tag"):
             yield from ((each.line, tag) for tag in map(clean_tag, front.tags) if tag)

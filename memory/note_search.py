@@ -73,7 +73,7 @@ class NoteSearch:
 
         `vectors` embeds queries and the texts of `index`. `now` returns the time in the owner's zone. `scan`
         is asked when the index cannot be used; without it, searches then raise `IndexUnavailable` or
-        `IndexCorrupted`. `show` leaves out of what the index returns what is not to be shown; it runs in a thread.
+        `IndexCorrupted`. `show` removes from the candidates what must not be shown; it runs in a thread.
         """
         self._index = index
         self._show = show

@@ -1,4 +1,4 @@
-"""Read the tags of a note's text, `#work/projects`, and turn tags into words to search for; pure, in linear time.
+"""Read the tags of a note's text, `#work/projects`, and turn tags into search terms; pure, in linear time.
 
 The word of a tag begins with a sign that no word of a text can have, so that a search for `#work` can tell the tag
 from the word. A text with a tag has its word and those of the tags above it: what is about `#work/projects` is about
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from memory.normalization import normalize
-from memory.visible_lines import iterate_visible_lines
+from memory.outside_code import iterate_lines_outside_code
 
 MAX_TAG_CHARS = 100
 
@@ -34,7 +34,7 @@ def find_tags(text: str, *, first_line: int = 1) -> Iterator[tuple[int, str]]:
     """
     if not _MAYBE_TAG.search(text):
         return
-    for number, line in iterate_visible_lines(text, mark="#", first_line=first_line):
+    for number, line in iterate_lines_outside_code(text, mark="#", first_line=first_line):
         for found in _TAG.finditer(line):
             tag = _strip_slashes(found[1])
             if tag and not _NUMBER.fullmatch(tag):
@@ -57,7 +57,7 @@ def split_tags(text: str) -> Iterator[tuple[str, str]]:
 
 
 def clean_tag(text: str) -> str:
-    """Return a tag as `find_tags` would, from a text with or without `#`; "" if it is none, such as `1`."""
+    """Return a tag as `find_tags` would, from a text with or without `#`; "" if it is not one, such as `1`."""
     tag = _strip_slashes(text.strip().lstrip("#"))
     return tag if _WHOLE.fullmatch(tag) and not _NUMBER.fullmatch(tag) else ""
 

@@ -53,8 +53,9 @@ class Notes:
     ) -> None:
         """Keep notes in `folder`; locks, temporary files and trash in `private`.
 
-        The first write creates these folders. `others` are folders that lie elsewhere. `shared` holds the locks of
-        a folder that instances on several hosts write to, each with its own `private`. `lock_timeout` is in seconds.
+        The first write creates these folders. `others` are those under [[memory.folders]]. `shared` holds the locks
+        of a folder that instances on several hosts write to, each with its own `private`. `lock_timeout` is in
+        seconds.
         """
         self.folders = NoteFolders(NoteFolder(folder), tuple(others))
         self._private = private
@@ -181,7 +182,7 @@ class Notes:
     def hide(
         self, path: str, blocks: Sequence[str], *, everywhere: Callable[[str], bool] = lambda line: False
     ) -> frozenset[str]:
-        """Leave whole lines of a read-only note out of everything from now on; return the blocks that were found.
+        """Hide whole lines of a read-only note from now on; return the blocks that were found.
 
         Those that `everywhere` accepts are left out of other folders' notes too: of this one under another path.
         Its file stays as it is. Raises `NoteMissing`, `NoteUnreadable`, `NoteUnwritable`.
@@ -226,7 +227,7 @@ class Notes:
             finally:
                 os.close(fd)
         except (FileNotFoundError, NotADirectoryError):
-            if why := _explain_away(place):
+            if why := _explain_absence(place):
                 raise NoteUnreadable(f"{format_path(path)} could not be read: {why}.") from None
             raise note_missing(path) from None
         except OSError as error:
@@ -252,7 +253,7 @@ def _mark(stat: NoteStat, marks: Mapping[str, int]) -> NoteStat:
     return stat._replace(ctime_ns=stat.ctime_ns + marks.get(stat.path, 0))
 
 
-def _explain_away(place: NotePath) -> str:
+def _explain_absence(place: NotePath) -> str:
     """Return why the note's folder is away; "" if it is there, or is the memory's own."""
     if not place.folder.name:
         return ""
@@ -261,13 +262,13 @@ def _explain_away(place: NotePath) -> str:
 
 
 def _check_writable(place: NotePath) -> None:
-    """Raise `NoteUnwritable` if the note's folder is read-only, or away."""
+    """Raise `NoteUnwritable` if the note's folder is read-only or away."""
     if not place.folder.is_writable:
         raise NoteUnwritable(
-            f"{place.path} is read-only: notes in {place.folder.name}/ are changed only if `write = true` is set for "
-            "that folder under [[memory.folders]]."
+            f"{place.path} is read-only: to allow changes in {place.folder.name}/, set `write = true` for that folder "
+            "under [[memory.folders]]."
         )
-    if why := _explain_away(place):
+    if why := _explain_absence(place):
         raise NoteUnwritable(f"{place.path} was not written: {why}.")
 
 

@@ -128,7 +128,7 @@ def resolve_note_path(folders: NoteFolders, path: str, *, existing: bool) -> Not
                 f"{format_path(path)} is a link to a file that is not a note: {refused}"
             ) from None
     if folder.excludes("/".join(place.parts)):
-        raise PathRefused(f"{format_path(path)} is excluded by the settings of [[memory.folders]].")
+        raise PathRefused(f"{format_path(path)} is left out by `exclude` under [[memory.folders]].")
     return place
 
 
@@ -163,8 +163,8 @@ def _spell_as_on_disk(root: str, parts: tuple[str, ...]) -> tuple[str, ...]:
 def open_note_folder(place: NotePath, *, create: bool = False) -> Iterator[int]:
     """Open the note's folder, name by name and following no link; yields its descriptor.
 
-    A link that was put in the path after it was resolved is not followed. A folder that lies elsewhere is never
-    created: it may be mounted later. Raises OSError.
+    A link that was put in the path after it was resolved is not followed. Another folder than the memory's own is
+    never created: it may be mounted later. Raises OSError.
     """
     try:
         fd = os.open(place.root, _FOLDER_FLAGS)

@@ -85,11 +85,11 @@ class Neighbour:
 
     path: str
     hit: str
-    """The path of the hit that it is tied to."""
+    """The path of the hit that it is linked with."""
     direction: Literal["to", "from"]
     """`to`: the hit links to it; `from`: it links to the hit."""
     line: int
-    """The line of the link (1-based), in the note that it stands in."""
+    """The line of the link (1-based), in the note that contains it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,16 +143,17 @@ class ReindexSettings(Section):
 
 
 class FolderSettings(Section):
-    """Another folder of notes, such as an Obsidian vault: searched where it lies, and only read unless you say so."""
+    """Another folder of notes, such as an Obsidian vault: searched in place, and only read unless you allow more."""
 
     path: str = Field(min_length=1, examples=["~/Obsidian/Vault"])
-    """The folder; it may lie anywhere outside the workspace's own notes."""
+    """The folder, which must not overlap the folder of your own notes. A relative path starts at the settings file's
+    folder."""
     name: str = Field(default="", examples=["vault"])
-    """Its name among your notes, whose paths are then like vault/trips/oslo.md; empty for the folder's own name."""
+    """What the paths of its notes begin with, as in vault/trips/oslo.md; empty for the folder's own name."""
     write: bool = False
     """Whether notes in it may be changed. If not, nothing in it is ever written."""
     exclude: Texts = Field(default=(), examples=[["Templates/", "*.excalidraw.md"]])
-    """What to leave out, in patterns as in a .gitignore file."""
+    """Files and folders to leave out: patterns as in a .gitignore file."""
 
     @property
     def shown_name(self) -> str:

@@ -26,7 +26,7 @@ class CacheStatus:
 
 @dataclass(frozen=True, slots=True)
 class FolderStatus:
-    """The state of a folder of notes that lies elsewhere."""
+    """The state of a folder of notes under `[[memory.folders]]`."""
 
     name: str
     path: str
@@ -91,13 +91,19 @@ class MemoryStatus:
     watch: "WatchState | None"
     """How changes are noticed; None if the folder is not watched."""
     folders: tuple[FolderStatus, ...]
-    """The folders of notes that lie elsewhere."""
+    """The folders of notes under `[[memory.folders]]`."""
     jobs: tuple[JobProgress, ...]
     """Jobs that are running now."""
     fetching: "Fetching | None"
     """Progress of a local model's download; None if none is running."""
     problems: tuple[Problem, ...]
-    """Notes that could not be read completely, and other problems in the folder."""
+    """Notes that could not be read completely, and other problems in the folders."""
+
+    @property
+    def problems_of_notes(self) -> tuple[Problem, ...]:
+        """The problems, without those of folders that are away, which `folders` has."""
+        away = {folder.name for folder in self.folders if folder.away}
+        return tuple(each for each in self.problems if each.path not in away)
 
 
 def count_embeddings(index: Index, models: Sequence[ModelId]) -> tuple[ModelId, VectorCounts]:

@@ -399,24 +399,26 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
         ),
         Bound(
             "sessions of a program over MCP",
-            "bot.web.mcp.programs:MAX_SESSIONS_EACH",
+            "bot.web.mcp.client_servers:MAX_SESSIONS_EACH",
             "",
-            "503; less with more than two programs",
+            "503; fewer with more than two programs",
         ),
-        Bound("… of all programs", "bot.web.mcp.programs:MAX_SESSIONS", "", "503; each has an equal share"),
+        Bound(
+            "… of all programs", "bot.web.mcp.client_servers:MAX_SESSIONS", "", "503; each has an equal share"
+        ),
         Bound(
             "… without a request or an open stream",
-            "bot.web.mcp.programs:SESSION_SECONDS",
+            "bot.web.mcp.client_servers:SESSION_SECONDS",
             "seconds",
             "it ends, and the program begins another one",
         ),
         Bound(
             "requests and open streams of a program over MCP",
-            "bot.web.mcp.programs:MAX_REQUESTS_EACH",
+            "bot.web.mcp.client_servers:MAX_REQUESTS_EACH",
             "",
             "503",
         ),
-        Bound("… of all programs at once", "bot.web.mcp.programs:MAX_REQUESTS", "", "503"),
+        Bound("… of all programs at once", "bot.web.mcp.client_servers:MAX_REQUESTS", "", "503"),
         Bound(
             "a message on the input of `commonplace mcp`",
             "bot.mcp.stdio:MAX_LINE_BYTES",

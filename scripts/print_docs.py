@@ -31,11 +31,15 @@ from, the same as [config.example.toml](../config.example.toml).
 **Which file.** `--config FILE`, or else the file that `$COMMONPLACE_CONFIG` names, or else `config.toml` in the
 current folder if it exists. A file that you name must exist.
 
+**Secrets.** A file `secrets.toml` beside the settings file is read too. It has the same tables and keys, and wins over
+the settings file. `commonplace init` puts tokens and keys there, so that only you can read them, and you can show
+`config.toml` to others.
+
 **Environment variables.** Every key is a variable too: `COMMONPLACE_`, then sections and name in capitals, joined by
 two underscores. `COMMONPLACE_MEMORY__SEARCH__FINAL_TOP_K=8` is `memory.search.final_top_k`, and
 `COMMONPLACE_PROVIDERS__OPENAI__API_KEY` is `providers.openai.api_key`; a provider that the file calls
 `My-Server` is `MY_SERVER`. Lists and whole sections are JSON: `COMMONPLACE_ACCESS__OWNERS='["telegram:1"]'`. Variables
-win over the file. An empty variable counts as not set.
+win over the files. An empty variable counts as not set.
 
 **Secrets as files.** `$COMMONPLACE_SECRETS_DIR` names a folder of secrets; in the container it is `/run/secrets`. A
 file in it that has the name of such a variable sets that variable, unless it is set already. So does a file whose name

@@ -20,6 +20,7 @@ import pytest
 from discord import ConnectionClosed, RateLimited
 
 from adapters.discord import command_registration, connection_health, history, private_api, receiving
+from adapters.discord.setup import INVITE
 from bot import phrases
 from bot.cli.main import build_parser
 from bot.commands.registry import COMMANDS
@@ -34,7 +35,6 @@ from tests.fakes.discord_api.server import DiscordApi
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs/discord.md").read_text("utf-8")
-README = (ROOT / "README.md").read_text("utf-8")
 LEAST = ("view_channel", "send_messages", "send_messages_in_threads", "attach_files", "read_message_history")
 SETTINGS_ERRORS = (
     '[discord]\ntoken = "two words"\n',
@@ -179,14 +179,15 @@ def test_the_numbers_of_permissions_are_those_of_the_table() -> None:
     assert {aliases.get(name, name) for name in names} == set(LEAST)
     least = discord.Permissions(**dict.fromkeys(LEAST, True))
     assert f"permissions={least.value}\n" in PAGE
-    assert f"permissions={least.value}`" in README
+    assert INVITE.endswith(f"&permissions={least.value}")
     with_threads = least | discord.Permissions(create_public_threads=True)
     assert f"`{with_threads.value}`" in PAGE
     assert not with_threads.administrator
 
 
 def test_the_address_that_adds_the_bot_has_the_scopes_that_the_program_asks_for_too() -> None:
-    (scopes,) = set(re.findall(r"authorize\?client_id=APPLICATION_ID&scope=([\w.+]+)", PAGE + README))
+    address = INVITE.format(id="APPLICATION_ID")
+    (scopes,) = set(re.findall(r"authorize\?client_id=APPLICATION_ID&scope=([\w.+]+)", PAGE + address))
     assert f"&scope={scopes} " in command_registration.NO_SCOPE
 
 

@@ -30,6 +30,8 @@ TESTED_ELSEWHERE = {
     "docs/docker.md": "tests/test_docker.py",
     "docs/security.md": "tests/test_security_docs.py",
     "docs/importing.md": "tests/test_importing_docs.py",
+    "docs/vault.md": "tests/bot/cli/test_vault.py",
+    "docs/setup.md": "tests/bot/cli/test_init.py",
 }
 """Pages with commands that are gone through by a test of their own."""
 OF_DEVELOPERS = {"make", ".venv/bin/python"}

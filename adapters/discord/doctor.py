@@ -31,17 +31,16 @@ async def check(settings: Settings, probe: HttpProbe, liveness: Liveness) -> lis
     if fault := explain_bad_key(token):
         return [TOPIC.fail("token", f"the token {fault}", f"copy it again: {PORTAL}")]
     base = discord.api_base.rstrip("/")
-    headers = {"Authorization": f"Bot {token}", "User-Agent": AGENT}
+    headers = bot_headers(token)
     paths = ("/users/@me", "/applications/@me", "/gateway/bot", "/users/@me/guilds?limit=200")
     try:
         me, application, gateway, guilds = await asyncio.gather(
             *(probe.get(f"{base}{path}", headers) for path in paths)
         )
     except ProbeFailed as error:
-        fix = "check the network, the proxy and discord.api_base; the service keeps trying"
-        return [TOPIC.fail("reached", str(error), fix)]
+        return [explain_unreached(error)]
     if not me.is_success:
-        return [_explain_refusal(me)]
+        return [explain_refusal(me)]
     checks = [TOPIC.ok("bot", one_line(str(me.fields.get("username") or "known")))]
     checks += _check_intents(application)
     checks.append(await _check_gateway(gateway, probe))
@@ -49,7 +48,19 @@ async def check(settings: Settings, probe: HttpProbe, liveness: Liveness) -> lis
     return checks
 
 
-def _explain_refusal(response: ProbeAnswer) -> Check:
+def bot_headers(token: str) -> dict[str, str]:
+    """Return the headers of a bot's requests."""
+    return {"Authorization": f"Bot {token}", "User-Agent": AGENT}
+
+
+def explain_unreached(error: ProbeFailed) -> Check:
+    """Return that Discord did not answer."""
+    fix = "check the network, the proxy and discord.api_base; the service keeps trying"
+    return TOPIC.fail("reached", str(error), fix)
+
+
+def explain_refusal(response: ProbeAnswer) -> Check:
+    """Return why the bot could not be asked; the check's name is `token` if Discord does not know the token."""
     said = response.fields.get("message")
     words = f"{response.status} {one_line(said)}" if isinstance(said, str) else f"{response.status}"
     if response.status == 401:

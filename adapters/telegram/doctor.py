@@ -30,11 +30,10 @@ async def check(settings: Settings, probe: HttpProbe, liveness: Liveness) -> lis
     try:
         me, hook = await asyncio.gather(probe.get(f"{base}/getMe"), probe.get(f"{base}/getWebhookInfo"))
     except ProbeFailed as error:
-        fix = "check the network, the proxy and telegram.api_base; the service keeps trying"
-        return [TOPIC.fail("reached", str(error), fix)]
+        return [explain_unreached(error)]
     about = me.fields.get("result")
     if not me.is_success or not isinstance(about, Mapping):
-        return [_explain_refusal(me)]
+        return [explain_refusal(me)]
     checks = [TOPIC.ok("bot", f"@{one_line(str(about.get('username', '')))}")]
     checks += _check_groups(about)
     info = hook.fields.get("result")
@@ -44,7 +43,14 @@ async def check(settings: Settings, probe: HttpProbe, liveness: Liveness) -> lis
     return checks
 
 
-def _explain_refusal(response: ProbeAnswer) -> Check:
+def explain_unreached(error: ProbeFailed) -> Check:
+    """Return that Telegram did not answer."""
+    fix = "check the network, the proxy and telegram.api_base; the service keeps trying"
+    return TOPIC.fail("reached", str(error), fix)
+
+
+def explain_refusal(response: ProbeAnswer) -> Check:
+    """Return why getMe failed; the check's name is `token` if Telegram does not know the token."""
     said = response.fields.get("description")
     words = f"{response.status} {one_line(said)}" if isinstance(said, str) else f"{response.status}"
     if response.status in (401, 404) and "ok" in response.fields:

@@ -222,7 +222,7 @@ def _apply(pending: _Pending, *, notes: Path, private: Path) -> None:
     if (staging / NOTES).is_dir():
         _replace_notes(staging / NOTES, notes, aside)
     if (staging / hidden_lines.FILE).is_file():
-        _adopt_hidden_lines(staging / hidden_lines.FILE, private, aside)
+        _merge_hidden_lines(staging / hidden_lines.FILE, private, aside)
     if (staging / STATE).is_file() or not pending.manifest.state:
         delete_index(private)  # it would seem to fit conversations with the same numbers
         for name in _STATE_FILES:
@@ -237,7 +237,7 @@ def _apply(pending: _Pending, *, notes: Path, private: Path) -> None:
     shutil.rmtree(staging, ignore_errors=True)
 
 
-def _adopt_hidden_lines(staged: Path, private: Path, aside: Path) -> None:
+def _merge_hidden_lines(staged: Path, private: Path, aside: Path) -> None:
     """Add the lines that an archive hides; those that are hidden now stay hidden, unless their file is damaged."""
     current = private / hidden_lines.FILE
     try:
@@ -247,7 +247,7 @@ def _adopt_hidden_lines(staged: Path, private: Path, aside: Path) -> None:
         current.rename(_find_free_path(aside / hidden_lines.FILE))
         _sync(aside, private)
     try:
-        HiddenLines(private).adopt(staged)
+        HiddenLines(private).merge(staged)
     except MemoryFault as fault:
         raise BackupError(f"{str(fault).removesuffix('.')}; {RESTORE_UNFINISHED}") from fault
 

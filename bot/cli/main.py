@@ -28,6 +28,22 @@ if TYPE_CHECKING:
     from memory.redaction import Redaction
 
 MAX_COUNT = 1_000_000
+INIT_FLAGS = (
+    ("name", "NAME", "the assistant's name"),
+    ("timezone", "ZONE", "your time zone, such as Europe/Berlin (default: this machine's)"),
+    ("model", "PROVIDER/MODEL", "language model, such as anthropic/claude-sonnet-4-5 or ollama/qwen3"),
+    ("base-url", "URL", "address of the model's server, if it is not the provider's usual one"),
+    ("api-key-file", "FILE", "file with the provider's API key"),
+    ("telegram-token-file", "FILE", "file with the token of your Telegram bot"),
+    ("telegram-owner", "ID", "your numeric Telegram id; you may do everything"),
+    ("discord-token-file", "FILE", "file with the token of your Discord bot"),
+    ("discord-owner", "ID", "your numeric Discord id; you may do everything"),
+    ("vault", "DIR", "an Obsidian vault, or other folder of Markdown, to search as well"),
+    ("vault-name", "NAME", "its name in what is found"),
+    ("vault-write", "", "allow changes to its notes"),
+    ("page-token", "", "make a token for the status page"),
+)
+"""Options of `init`: name, metavar ("" for a switch) and help."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -166,15 +182,7 @@ def build_parser() -> argparse.ArgumentParser:
         default="main",
         help="name of the conversation (default: main)",
     )
-    init = command("init", "Write a commented config.toml and the workspace folders")
-    init.add_argument(
-        "folder",
-        metavar="DIR",
-        nargs="?",
-        type=Path,
-        default=Path(),
-        help="folder to write to (default: this one)",
-    )
+    _add_init_command(command)
     _add_memory_actions(command("memory", "Search, read and add notes"), everywhere)
     _add_mcp_command(command)
     doctor = command("doctor", "Check settings, folders, tokens and providers, and show how to fix problems")
@@ -184,6 +192,31 @@ def build_parser() -> argparse.ArgumentParser:
     about = command("help", "Show this help, or the help for a command")
     about.add_argument("about", metavar="COMMAND", nargs="*", help="a command, such as chat or memory search")
     return parser
+
+
+def _add_init_command(command: Callable[[str, str], _Parser]) -> None:
+    init = command("init", "Set up Commonplace: ask, test, and write a commented config.toml and the folders")
+    init.epilog = (
+        "At a terminal it asks for what no option says. Elsewhere, and with --yes, it reads nothing and writes what "
+        "the options say. Tokens and keys go to secrets.toml, beside config.toml; FILE may be - for standard input."
+    )
+    init.add_argument(
+        "folder",
+        metavar="DIR|STEP",
+        nargs="?",
+        type=Path,
+        default=None,
+        help="folder to write to (default: this one); or a step to repeat: "
+        "you, model, telegram, discord, notes, page, service",
+    )
+    init.add_argument("--yes", action="store_true", help="ask nothing; take the defaults")
+    for flag, metavar, does in INIT_FLAGS:
+        if metavar:
+            init.add_argument(f"--{flag}", metavar=metavar, type=_decode_argument, help=does)
+        else:
+            init.add_argument(f"--{flag}", action="store_true", help=does)
+    init.add_argument("--service", choices=("systemd", "launchd", "docker", "none"), help="what runs it")
+    init.add_argument("--start", action="store_true", help="start that service, now and at each login")
 
 
 def _add_backup_commands(command: Callable[[str, str], _Parser]) -> None:
@@ -259,12 +292,10 @@ def _add_mcp_command(command: Callable[[str, str], _Parser]) -> None:
         "--rights",
         choices=("read", "append", "write"),
         default="write",
-        help="read: search and read notes; append: also add to them; write (the default): also edit them, and undo "
+        help="read: search and read notes; append: also add to them; write (the default): also edit them and undo "
         "changes",
     )
-    mcp.add_argument(
-        "--conversations", action="store_true", help="also let it search what was said in all chats"
-    )
+    mcp.add_argument("--conversations", action="store_true", help="also let it search all chats")
 
 
 def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
@@ -389,9 +420,9 @@ def _run(options: argparse.Namespace) -> int:
     try:
         export_secrets()
         if options.command == "init":
-            from bot.cli.init import init
+            from bot.cli.init import run_init
 
-            return init(options.folder, config=config, workspace=workspace)
+            return run_init(options, config=config, workspace=workspace)
         if options.command == "doctor":
             from bot.cli.doctor import run_doctor
 
@@ -463,7 +494,7 @@ def _fix_streams() -> None:
 
 
 def _claim_streams() -> tuple[int, int]:
-    """Return descriptors of what were standard input and output; from now on, these are empty and standard error."""
+    """Return descriptors of standard input and output, and replace these by an empty input and by standard error."""
     claimed = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

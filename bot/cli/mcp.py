@@ -1,6 +1,6 @@
-"""`commonplace mcp`: the memory as an MCP server on standard input and output, beside a running service or without one.
+"""`commonplace mcp`: the memory as an MCP server on standard input and output, with or without a running service.
 
-Whoever starts it owns the files, so it may do everything unless told otherwise.
+It has all rights unless told otherwise, since anyone who can start it can change the files anyway.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from bot.index_server import index_server
 from bot.log import collect_secrets, log_to_stderr
 from bot.mcp.client import McpClient
 from bot.mcp.library import LibraryMissing, check_library
-from bot.mcp.quick_imports import import_less
+from bot.mcp.quick_imports import skip_unused_imports
 from bot.note_writes import OnceWriter
 from bot.process_lock import hold_if_free, service_pid
 from bot.service.startup import freeze_garbage_collector, stop_on_signals
@@ -46,7 +46,7 @@ HOW_TO_CHANGE = "start commonplace mcp with {option}"
 
 @dataclass(frozen=True, slots=True)
 class OwnMemory:
-    """The open memory of this process; has what `bot.mcp.note_tools.SharedMemory` wants."""
+    """The open memory of this process; a `bot.mcp.note_tools.SharedMemory`."""
 
     settings: "Settings"
     memory: Memory
@@ -87,7 +87,7 @@ async def _serve(settings: "Settings", client: McpClient, streams: tuple[int, in
     supervisor = Supervisor(now=settings.now)
     async with open_memory(settings, conversations=client.conversations) as own:
         log_to_stderr(settings.log_level, format=settings.log_format, secrets=collect_secrets(settings))
-        import_less()
+        skip_unused_imports()
         from bot.mcp.note_subscriptions import NoteSubscriptions
         from bot.mcp.server import build_server
         from bot.mcp.stdio import open_stdio
@@ -145,7 +145,7 @@ async def open_memory(settings: "Settings", *, conversations: bool) -> AsyncIter
 
 
 def background_tasks(own: OwnMemory) -> Mapping[str, Callable[[], Awaitable[None]]]:
-    """Return what keeps the index up to date."""
+    """Return what keeps the index up to date; one process makes vectors, which may cost money."""
     tasks = dict(own.memory.background_tasks())
     if not own.settings.index.url.get_secret_value():  # there, the processes share the texts among themselves
         locks = own.settings.private_folder / "locks"

@@ -130,7 +130,7 @@ async def _status(call: CommandCall, services: Services, what: str) -> str:
     )
     warning = await core_warning(services.memory)
     lines = [text, *describe_indexing(status, services), *filter(None, [warning])]
-    return "\n".join(lines) + _format_problems(status.problems)
+    return "\n".join(lines) + _format_problems(status.problems_of_notes)
 
 
 async def _examine(call: CommandCall, services: Services, what: str) -> str:
@@ -235,8 +235,10 @@ def describe_search(status: "MemoryStatus", *, why: bool) -> str:
 
 
 def describe_folder(folder: "FolderStatus") -> str:
-    """Describe a folder of notes that lies elsewhere in one line."""
-    state = folder.away or phrases.FOLDER_ACCESS[folder.write]
+    """Describe another folder of notes in one line."""
+    if folder.away:
+        return phrases.FOLDER_AWAY.format(name=folder.name, problem=folder.away)
+    state = phrases.FOLDER_ACCESS[folder.write]
     return phrases.FOLDER.format(
         name=folder.name, state=f"{state} ({why})" if (why := folder.watch_problem) else state
     )

@@ -22,6 +22,8 @@ class ChannelSettings(Section):
     """The module with `open_channel(assistant, ownership)` and `hook_paths(settings)`."""
     doctor_module: ClassVar[str]
     """The module with `check(settings, probe, liveness)` for `commonplace doctor`."""
+    setup_module: ClassVar[str] = ""
+    """The module with `setup`, a `ChannelSetup` for `commonplace init`; "" if it has no step there."""
 
     token: SecretStr = SecretStr("")
     api_base: str = ""

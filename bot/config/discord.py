@@ -18,6 +18,7 @@ class DiscordSettings(ChannelSettings):
     variable = "DISCORD_BOT_TOKEN"
     adapter_module = "adapters.discord.opening"
     doctor_module = "adapters.discord.doctor"
+    setup_module = "adapters.discord.setup"
 
     token: SecretStr = SecretStr("")
     """The bot's token, from the developer portal; if empty, the variable DISCORD_BOT_TOKEN is used."""

@@ -30,9 +30,8 @@ class ConfigError(Exception):
 class Origin:
     """Where the settings came from, so that a message can say where to correct them."""
 
-    file: Path | None
-    values: Mapping[str, Any]
-    """The content of the file."""
+    files: Mapping[Path, Mapping[str, Any]]
+    """The content of each file; where several set a key, the first one counts."""
     variables: Mapping[tuple[str, ...], str]
     """Names of environment variables by the key that each sets."""
 
@@ -41,8 +40,9 @@ class Origin:
         for length in range(len(keys), 0, -1):
             if name := self.variables.get(tuple(map(str, keys[:length]))):
                 return f" (from {name})"
-            if self.file and _is_in(self.values, keys[:length]):
-                return f" (in {printable(str(self.file))})"
+            for file, values in self.files.items():
+                if _is_in(values, keys[:length]):
+                    return f" (in {printable(str(file))})"
             if length == len(keys) - 1:
                 for other, name in self.variables.items():
                     if other[:length] == tuple(keys[:length]):

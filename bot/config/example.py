@@ -84,13 +84,14 @@ def plain_fields(model: Model) -> Iterator[tuple[str, FieldInfo]]:
 
 
 def to_toml(value: Any) -> str:
-    """Return a default as TOML."""
+    """Return a value as TOML."""
     if isinstance(value, dict):
         entries = ", ".join(f"{format_key([name])} = {to_toml(each)}" for name, each in value.items())
         return f"{{ {entries} }}" if entries else "{}"
     if isinstance(value, SecretStr):
         value = value.get_secret_value()
-    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
+    text = json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
+    return text.replace("\x7f", "\\u007f")  # the one character that JSON takes as it is and TOML does not
 
 
 def example_config() -> str:

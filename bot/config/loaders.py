@@ -1,7 +1,7 @@
-"""Sources of settings for pydantic-settings: the TOML file, the environment and a folder of secret files.
+"""Sources of settings for pydantic-settings: the environment and a folder of secret files.
 
-pydantic-settings finds the variables, parses JSON, builds nested tables and merges the sources. This module adds the
-position of a mistake in the file, an error for a variable that names no setting, and provider names as in the file.
+pydantic-settings finds the variables, parses JSON, builds nested tables and merges the sources. This module adds
+an error for a variable that names no setting, and provider names as in the file.
 """
 
 import json
@@ -15,27 +15,15 @@ from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
     NestedSecretsSettingsSource,
-    TomlConfigSettingsSource,
 )
 
 from bot.config.errors import PREFIX, ConfigError, explain_unknown_variable, format_key, printable, shorten
 from bot.config.schema import Model, describe_type, section_fields, strip_none, table_value, walk_keys
 from bot.config.secret_files import FOLDER_VARIABLE, read_secrets
-from bot.config.toml_file import read_toml
 
 RESERVED_VARIABLES = {"COMMONPLACE_CONFIG", FOLDER_VARIABLE}
 
 Keys = tuple[str, ...]
-
-
-class TomlSource(TomlConfigSettingsSource):
-    """The TOML file, or a pipe; errors name line and column."""
-
-    def __init__(self, model: type[BaseSettings], file: Path | None) -> None:
-        super().__init__(model, toml_file=file)
-
-    def _read_files(self, files: Any, deep_merge: bool = False) -> dict[str, Any]:
-        return read_toml(files) if files else {}
 
 
 class EnvironmentSource(EnvSettingsSource):
@@ -73,6 +61,19 @@ class SecretFilesSource(EnvironmentSource, NestedSecretsSettingsSource):
     def load_secrets(cls, path: Path) -> dict[str, str]:
         """Read only our own files: the folder may hold others, which we may not be allowed to read."""
         return read_secrets(path)
+
+
+def merge_tables(tables: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the content of several files as one; where two set a key, the first one wins."""
+    merged: dict[str, Any] = {}
+    for table in tables:
+        for key, value in table.items():
+            ours = merged.get(key)
+            if isinstance(ours, Mapping) and isinstance(value, Mapping):
+                merged[key] = merge_tables((ours, value))
+            else:
+                merged.setdefault(key, value)
+    return merged
 
 
 def find_variables(

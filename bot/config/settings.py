@@ -7,15 +7,21 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, PrivateAttr, SecretStr, Strict, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
 
 from bot.config.channel import ChannelSettings
 from bot.config.discord import DiscordSettings
 from bot.config.errors import PREFIX, ConfigError, Origin, explain, printable, shorten
-from bot.config.loaders import EnvironmentSource, SecretFilesSource, TomlSource
+from bot.config.loaders import EnvironmentSource, SecretFilesSource, merge_tables
 from bot.config.secret_files import FOLDER_VARIABLE, secrets_folder
 from bot.config.system_zone import system_zone
 from bot.config.telegram import TelegramSettings
@@ -46,6 +52,7 @@ BUILTIN_PROVIDER = "builtin"
 BUILTIN_MODEL = "notebook"
 PEOPLE_FORM = 'a list of ids such as "telegram:1" under each name, each id once'
 PRIVATE_FOLDER = ".commonplace"
+SECRETS_NAME = "secrets.toml"
 
 MIN_MCP_TOKEN_CHARS = 16
 EXAMPLE_TOKENS = frozenset({"put-your-own-secret-here", "and-another-secret-here"})
@@ -126,15 +133,16 @@ class ServerSettings(Section):
 
 
 class McpTokenSettings(Section):
-    """A program that may use the notes over MCP, under any name; docs/mcp.md says what that opens."""
+    """A program that may use your notes over MCP, under a name of your choice; see docs/mcp.md."""
 
     token: SecretStr = Field(examples=["put-your-own-secret-here"])
-    """Secret that the program sends as "Authorization: Bearer ...", such as `openssl rand -hex 24` prints;
+    """Secret that the program sends as "Authorization: Bearer ...", for example from `openssl rand -hex 24`;
     it opens /mcp and nothing else."""
     rights: McpRights = "read"
-    """"read" is to search and read notes; "append" also adds to them; "write" also edits them, and undoes changes."""
+    """What the program may do: "read" searches and reads notes, "append" also adds to them, "write" also edits them and
+    undoes changes."""
     conversations: bool = False
-    """Whether it may also search and read what was said in all chats."""
+    """Whether it may also search and read all chats."""
 
     @field_validator("token")
     @classmethod
@@ -142,8 +150,8 @@ class McpTokenSettings(Section):
         token = value.get_secret_value()
         if len(token) < MIN_MCP_TOKEN_CHARS or not (token.isascii() and token.isprintable()) or " " in token:
             raise ValueError(
-                f"at least {MIN_MCP_TOKEN_CHARS} letters, digits and signs without spaces; "
-                "`openssl rand -hex 24` prints some"
+                f"at least {MIN_MCP_TOKEN_CHARS} letters, digits and signs without spaces, for example from "
+                "`openssl rand -hex 24`"
             )
         if token in EXAMPLE_TOKENS:
             raise ValueError("your own: `openssl rand -hex 24` prints one")
@@ -151,7 +159,7 @@ class McpTokenSettings(Section):
 
 
 class McpSettings(Section):
-    """Other programs that use the notes over MCP; without a token, /mcp does not exist."""
+    """Other programs that may use your notes over MCP; without a token, /mcp does not exist."""
 
     tokens: dict[str, McpTokenSettings] = Field(
         default_factory=dict, max_length=MAX_MCP_TOKENS, examples=["cursor"]
@@ -165,10 +173,10 @@ class McpSettings(Section):
             if not is_plain or len(name) > MAX_MCP_NAME_CHARS:
                 raise SettingsConflict(
                     "tokens",
-                    f"tables named with letters, digits, - and _ only, at most {MAX_MCP_NAME_CHARS}; {name!r} is not",
+                    f"tables whose names have at most {MAX_MCP_NAME_CHARS} letters, digits, - and _, unlike {name!r}",
                 )
             if other := names.get(each.token.get_secret_value()):
-                raise SettingsConflict(f"tokens.{name}.token", f"another token than that of {other}")
+                raise SettingsConflict(f"tokens.{name}.token", f"a token other than that of {other}")
             names[each.token.get_secret_value()] = name
         return self
 
@@ -509,6 +517,8 @@ class ReadFrom:
     """Where settings were read from; ignored when settings are compared."""
 
     file: Path | None = field(default=None, compare=False)
+    secrets: Path | None = field(default=None, compare=False)
+    """The file of secrets beside it."""
     config: Path | None = field(default=None, compare=False)
     """The arguments of `load_settings`, this and the next."""
     workspace: Path | None = field(default=None, compare=False)
@@ -600,7 +610,7 @@ class Settings(Section, BaseSettings):
     def _no_mcp_token_signs_in_to_the_page(self) -> Self:
         for name, each in self.mcp.tokens.items():
             if each.token.get_secret_value() == self.server.token.get_secret_value().strip():
-                raise SettingsConflict(f"mcp.tokens.{name}.token", "another token than server.token")
+                raise SettingsConflict(f"mcp.tokens.{name}.token", "a token other than server.token")
         return self
 
     @model_validator(mode="after")
@@ -690,13 +700,18 @@ class Settings(Section, BaseSettings):
         return self._read_from.file
 
     @property
+    def secrets_file(self) -> Path | None:
+        """The file of secrets beside the settings file; None if there is none."""
+        return self._read_from.secrets
+
+    @property
     def memory_folder(self) -> Path:
         """The folder of the notes."""
         return self.workspace / self.memory.path
 
     @property
     def note_folders(self) -> "NoteFolders":
-        """All folders of notes: our own, and those that lie elsewhere."""
+        """All folders of notes: our own, and those under `[[memory.folders]]`."""
         from memory.note_folders import NoteFolder, NoteFolders
 
         return NoteFolders(NoteFolder(self.memory_folder), tuple(map(NoteFolder.of, self.memory.folders)))
@@ -732,6 +747,12 @@ def config_file(config: Path | None = None) -> Path | None:
     return config if config.is_absolute() else _working_folder() / config
 
 
+def find_secrets_file(file: Path | None) -> Path | None:
+    """Return `secrets.toml` beside the settings file; None if there is none."""
+    beside = file.with_name(SECRETS_NAME) if file else None
+    return beside if beside and beside != file and os.path.lexists(beside) else None
+
+
 def default_workspace() -> Path:
     """Return the workspace for when no file, variable or option names one.
 
@@ -756,7 +777,7 @@ def data_folder() -> Path:
 def load_settings(config: Path | None = None, workspace: Path | None = None) -> Settings:
     """Read the settings. Raises `ConfigError` with a line for the user if they cannot be used.
 
-    The environment wins over the file, and `workspace` (relative to the working folder) over both.
+    The environment wins over the files, and `workspace` (relative to the working folder) over both.
     """
     return _load(config_file(config), config, workspace)
 
@@ -802,13 +823,21 @@ def _names_workspace(file: Path, folder: Path) -> bool:
 
 def _load(file: Path | None, config: Path | None, workspace: Path | None) -> Settings:
     """Read this file and the environment; `config` and `workspace` are the arguments of `load_settings`."""
-    settings = _read(file)
+    secrets = find_secrets_file(file)
+    return resolve_settings(_read(file, secrets), ReadFrom(file, secrets, config, workspace))
+
+
+def resolve_settings(settings: Settings, origin: ReadFrom) -> Settings:
+    """Return the settings with absolute paths, and with tokens that variables without our prefix hold.
+
+    Raises `ConfigError`.
+    """
+    file, workspace = origin.file, origin.workspace
     folder = _expand(settings.workspace if workspace is None else workspace, "workspace")
     if not (workspace or file or "workspace" in settings.model_fields_set):
         folder = default_workspace()
     if not folder.is_absolute():
-        beside_file = workspace is None and file and file.is_file()
-        folder = (file.parent if file and beside_file else _working_folder()) / folder
+        folder = _base_folder(file if workspace is None else None) / folder
     providers = {
         name: table.model_copy(update={"model_path": _resolve_from_file(file, table.model_path)})
         for name, table in settings.providers.items()
@@ -837,7 +866,7 @@ def _load(file: Path | None, config: Path | None, workspace: Path | None) -> Set
     )
     if loaded.memory.folders:
         _check_folders(loaded)
-    loaded._read_from = ReadFrom(file, config, workspace)
+    loaded._read_from = origin
     return loaded
 
 
@@ -860,19 +889,28 @@ def _with_token(section: ChannelSettings) -> ChannelSettings:
     return section.model_copy(update={"token": token})
 
 
-def _read(file: Path | None) -> Settings:
-    """Read all sources: the environment wins over secret files, which win over the settings file."""
-    table = TomlSource(Settings, file)
-    sources: list[EnvironmentSource] = [EnvironmentSource(Settings, table.toml_data)]
+def _read(file: Path | None, secrets: Path | None) -> Settings:
+    """Read all sources: the environment wins over secret files, then come secrets.toml and the settings file."""
+    tables = {each: read_toml(each) for each in (secrets, file) if each}
+    return check_tables(tables)
+
+
+def check_tables(tables: Mapping[Path, Mapping[str, Any]]) -> Settings:
+    """Return the settings of these contents of files, the first of which wins, and of the environment.
+
+    Paths are not resolved. Raises `ConfigError`.
+    """
+    contents = merge_tables(tables.values())
+    sources: list[EnvironmentSource] = [EnvironmentSource(Settings, contents)]
     try:
         if folder := secrets_folder():
-            sources.append(SecretFilesSource(Settings, table.toml_data, folder))
-        return Settings(_build_sources=((*sources, table), {}))
+            sources.append(SecretFilesSource(Settings, contents, folder))
+        return Settings(_build_sources=((*sources, InitSettingsSource(Settings, contents)), {}))
     except (SettingsError, OSError) as error:
         raise ConfigError(f"{FOLDER_VARIABLE} cannot be used: {printable(str(error))}") from None
     except ValidationError as error:
         origins = {keys: name for source in reversed(sources) for keys, name in source.origins.items()}
-        raise ConfigError(explain(Settings, error, Origin(file, table.toml_data, origins))) from None
+        raise ConfigError(explain(Settings, error, Origin(tables, origins))) from None
 
 
 def read_again(settings: Settings) -> Settings:
@@ -883,6 +921,8 @@ def read_again(settings: Settings) -> Settings:
     fresh = load_settings(settings._read_from.config, settings._read_from.workspace)
     if settings.file and not fresh.file:
         raise ConfigError(f"the settings file {printable(str(settings.file))} is gone")
+    if settings.secrets_file and not fresh.secrets_file:
+        raise ConfigError(f"the file of secrets {printable(str(settings.secrets_file))} is gone")
     return fresh
 
 
@@ -891,7 +931,14 @@ def _resolve_from_file(file: Path | None, path: str, what: str = "model_path") -
     if not path.strip():
         return ""
     expanded = _expand(Path(path.strip()), what)
-    return str((file.parent if file and file.is_file() else _working_folder()) / expanded)
+    return str(_base_folder(file) / expanded)
+
+
+def _base_folder(file: Path | None) -> Path:
+    """Return the folder where relative paths start: the file's, unless it is a pipe."""
+    if file is None or (file.exists() and not file.is_file()):
+        return _working_folder()
+    return file.parent
 
 
 def _expand(path: Path, what: str) -> Path:

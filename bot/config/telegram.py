@@ -19,6 +19,7 @@ class TelegramSettings(ChannelSettings):
     variable = "TELEGRAM_BOT_TOKEN"
     adapter_module = "adapters.telegram.opening"
     doctor_module = "adapters.telegram.doctor"
+    setup_module = "adapters.telegram.setup"
 
     token: SecretStr = SecretStr("")
     """The bot's token, from @BotFather; if empty, the variable TELEGRAM_BOT_TOKEN is used."""

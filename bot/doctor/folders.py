@@ -66,7 +66,7 @@ def check_watching(settings: Settings) -> Iterator[Check]:
     eventless = 0
     for folder in settings.note_folders:
         if is_eventless(kind := find_file_system(_nearest_existing(folder.path))):
-            detail = f"on {kind}, which does not report changes by others, so they are scanned instead"
+            detail = f"on {kind}, which does not report changes by other programs, so the notes are scanned instead"
             yield WATCHING.ok(folder.name or "notes", detail)
             eventless += 1
     if eventless <= len(settings.note_folders.others):
@@ -97,7 +97,7 @@ def _check_other_folders(folders: Iterable[NoteFolder]) -> Iterator[Check]:
         wanted = os.R_OK | os.X_OK | (os.W_OK if folder.is_writable else 0)
         access = phrases.FOLDER_ACCESS[folder.is_writable]
         if why := folder.explain_absence():
-            fix = "mount it, or correct its path under [[memory.folders]]; until then, its notes are kept in the index"
+            fix = "mount it, or correct its path under [[memory.folders]]; until then, its notes stay in the index"
             yield TOPIC.warn(folder.name, why, fix)
         elif not has_access(folder.path, wanted):
             fix = f"give {current_user()} the right to {'write' if folder.is_writable else 'read'} it"

@@ -106,7 +106,7 @@ async def _check_provider(named: NamedProvider, probe: HttpProbe) -> list[Check]
     keys = provider.keys[:KEYS_ASKED] or ("",)
     if checks := [check for key in keys if (check := _check_key_form(named, key))]:
         return checks
-    answers = await asyncio.gather(*(_probe(named, key, probe) for key in keys))
+    answers = await asyncio.gather(*(list_models(named, key, probe) for key in keys))
     checks = []
     well = sum(answer.is_well for answer in answers)
     for number, answer in enumerate(answers, 1):
@@ -135,8 +135,8 @@ def _unusable_check(named: NamedProvider, detail: str, fix: str) -> Check:
 
 
 @dataclass(frozen=True, slots=True)
-class _ProbeResult:
-    """The result of one request: a list of models, or the error that a model would give."""
+class ModelListing:
+    """The answer to a request for the list of models: the list, or the error that a model would give."""
 
     models: tuple[str, ...] = ()
     at: str = ""
@@ -150,7 +150,8 @@ class _ProbeResult:
         return not (self.error or self.unreached)
 
 
-async def _probe(named: NamedProvider, key: str, probe: HttpProbe) -> _ProbeResult:
+async def list_models(named: NamedProvider, key: str, probe: HttpProbe) -> ModelListing:
+    """Ask a provider for its list of models, which is free and tells whether it takes the key."""
     provider = named.provider
     dialect = _dialect(named, key)
     lacks = ""
@@ -164,17 +165,17 @@ async def _probe(named: NamedProvider, key: str, probe: HttpProbe) -> _ProbeResu
             if answered.status == 404 and (found := await _retry_with_version(provider, dialect, probe)):
                 answered, lacks = found, VERSION
     except ProbeFailed as error:
-        return _ProbeResult(unreached=str(error))
+        return ModelListing(unreached=str(error))
     if answered.is_success:
-        return _ProbeResult(_model_names(answered), at=lacks)
+        return ModelListing(_model_names(answered), at=lacks)
     if 300 <= answered.status < 400:
-        return _ProbeResult(unreached=f"it redirects elsewhere ({answered.status})")
+        return ModelListing(unreached=f"it redirects elsewhere ({answered.status})")
     failure = answered.failure
     kind = dialect.kind_of(failure) or kind_of_status(failure.status)
     if answered.status in (404, 405, 501) and kind is not BadKey:
-        return _ProbeResult(has_no_list=True, error=None)
+        return ModelListing(has_no_list=True, error=None)
     said = "" if kind is BadKey else one_line(find_error_message(failure.fields), secrets=(key,))
-    return _ProbeResult(error=kind(f"{failure.status}" + (f" ({said})" if said else "")))
+    return ModelListing(error=kind(f"{failure.status}" + (f" ({said})" if said else "")))
 
 
 async def _retry_with_version(
@@ -227,7 +228,7 @@ def _model_names(response: ProbeAnswer) -> tuple[str, ...]:
 # -- judging ------------------------------------------------------------------------------------------------
 
 
-def _judge(named: NamedProvider, result: _ProbeResult, key: str, *, others_well: bool, key_fix: str) -> Check:
+def _judge(named: NamedProvider, result: ModelListing, key: str, *, others_well: bool, key_fix: str) -> Check:
     kind = "openai" if named.provider.kind == "openai" else "other"
     if result.unreached:
         fix = f"check the network, the proxy and providers.{named.name}.base_url"

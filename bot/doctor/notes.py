@@ -33,7 +33,8 @@ def check_notes(settings: Settings) -> Iterator[Check]:
         yield TOPIC.ok("found", "none yet")
         return
     listing = list_notes(folders)
-    problems = [(problem.path, problem.reason) for problem in listing.problems]
+    absent = {folder.name for folder in folders.others}  # reported with the folders
+    problems = [(each.path, each.reason) for each in listing.problems if each.path not in absent]
     for note in listing.notes:
         if note.size > NOTE_MAX_BYTES:
             problems.append((note.path, f"it has {format_size(note.size)}; notes above 16 MB are not read"))

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from bot.config.settings import ConfigError, Settings
+from bot.config.settings import ConfigError, Settings, find_secrets_file
 from bot.config.system_zone import system_zone
 from bot.daemon_thread import run_in_daemon
 from bot.doctor.access import check_access
@@ -25,7 +25,7 @@ from bot.doctor.models import check_health, check_models, check_speech, named_pr
 from bot.doctor.notes import check_note_index, check_notes, inspect_index_of
 from bot.doctor.program import check_program
 from bot.doctor.service import Liveness, check_service, last_sign_of_life
-from bot.doctor.settings import check_file, check_usage
+from bot.doctor.settings import check_file, check_secrets_file, check_usage
 from bot.embedding import open_embedding_from_settings
 from bot.log import collect_secrets
 from bot.process_lock import is_workspace_open
@@ -53,7 +53,7 @@ Fallback = TypeVar("Fallback")
 
 async def check_broken_settings(file: Path | None, error: ConfigError) -> list[Check]:
     """Check what can be checked without usable settings."""
-    checks = list(check_file(file, error=error))
+    checks = [*check_file(file, error=error), *check_secrets_file(find_secrets_file(file))]
     return checks + await _guard_disk(Topic("program"), check_program)
 
 
@@ -80,6 +80,7 @@ async def run_checks(settings: Settings, environment: Mapping[str, str]) -> list
 
     def use() -> Iterable[Check]:
         yield from check_file(settings.file)
+        yield from check_secrets_file(settings.secrets_file)
         yield from check_usage(settings, embedding, environment)
 
     async with HttpProbe(secrets=collect_secrets(settings)) as probe:

@@ -169,11 +169,13 @@ def _check_programs(settings: Settings) -> Iterator[Check]:
     )
     if not is_installed():
         detail = f"programs have a token ({names}), but the library for MCP is not installed"
-        yield TOPIC.fail("programs", detail, f"run: {HOW_TO_INSTALL}; or remove [mcp.tokens]")
+        yield TOPIC.fail("programs", detail, f"run {HOW_TO_INSTALL}, or remove [mcp.tokens]")
     elif not is_loopback(settings.server.host) and not any(path.exists() for path in IN_CONTAINER):
         detail = f"/mcp is open to programs on the network: {names}"
         yield TOPIC.warn(
-            "programs", detail, "use a proxy with a certificate, so that nobody reads the tokens"
+            "programs",
+            detail,
+            "put a proxy with a certificate in front of it, so that nobody can read the tokens",
         )
     else:
         yield TOPIC.ok("programs", f"/mcp is open to {names}")

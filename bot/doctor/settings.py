@@ -9,7 +9,7 @@ from bot.attachments.transcription_providers import resolve_transcription_provid
 from bot.config.errors import PREFIX
 from bot.config.loaders import RESERVED_VARIABLES
 from bot.config.secret_files import read_secrets, secrets_folder
-from bot.config.settings import ConfigError, Settings
+from bot.config.settings import SECRETS_NAME, ConfigError, Settings
 from bot.doctor.check import Check, Topic, format_list
 from bot.embedding import provider_sections
 from memory.embeddings.factory import Embedding
@@ -46,13 +46,28 @@ def check_file(file: Path | None, *, error: ConfigError | None = None) -> Iterat
         yield TOPIC.warn(
             "permissions",
             f"all users of this machine can read {file}, which holds secrets",
-            f"run as the user that runs Commonplace: chmod 600 {file}; or move the secrets to environment variables",
+            f"run as the user that runs Commonplace: chmod 600 {file}; or move the secrets to {SECRETS_NAME} beside it",
         )
     else:
         yield TOPIC.ok(
             "permissions",
             "not readable for everybody" if not mode & stat.S_IROTH else "no secrets in the file",
         )
+
+
+def check_secrets_file(file: Path | None) -> Iterator[Check]:
+    """Check who can read the file of secrets."""
+    if file is None:
+        return
+    try:
+        mode = file.stat().st_mode
+    except OSError:  # reported as the error already
+        return
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        detail = f"other users of this machine have access to {file}, which holds secrets"
+        yield TOPIC.warn("secrets", detail, f"run as the user that runs Commonplace: chmod 600 {file}")
+    else:
+        yield TOPIC.ok("secrets", f"only you can read {file}")
 
 
 def holds_secrets(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""A program that uses the memory over MCP: its name, and what it may do."""
+"""A program that uses the memory over MCP: its name and its rights."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from bot.sanitize import one_line
 
 UNNAMED = "a program"
 _UNUSUAL = re.compile(r"[^\w .,+()/@&'-]")
-"""Signs that names of programs do not have, and that could be read as Markdown."""
+"""Characters that names of programs do not need, and that could be read as Markdown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class McpClient:
     conversations: bool = False
     """Whether it may search and read what was said in all chats."""
     name: str = ""
-    """As changes are recorded; "" if it says itself what it is called."""
+    """Recorded with its changes; "" for the name that the program gives itself."""
     how_to_change: str = "the owner can change that"
     """How it is given more, for the texts of refusals; `{option}` and `{setting}` stand for what it needs."""
 

@@ -1,4 +1,4 @@
-"""Checks that the library for MCP is installed."""
+"""Check that the library for MCP is installed."""
 
 from importlib.util import find_spec
 

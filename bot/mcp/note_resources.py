@@ -1,4 +1,4 @@
-"""Notes as resources: their addresses, their list page by page, their text, and the completion of their paths."""
+"""Notes as MCP resources: their addresses, their paged list, their text, and the completion of their paths."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
@@ -32,22 +32,22 @@ MAX_ADDRESS_CHARS = len(ADDRESS) + 3 * PATH_MAX_CHARS
 PAGE_SIZE = 500
 """Notes in one answer to a list."""
 MAX_COMPLETIONS = 100
-"""As the protocol wants it."""
+"""The protocol's limit."""
 MARKDOWN = "text/markdown"
 NOT_FOUND = -32002
 """The protocol's code for a resource that does not exist."""
 
 NOTE_TEMPLATE = ResourceTemplate(
     name="note",
-    title="A note",
+    title="Note",
     uri_template=TEMPLATE,
-    description="A note of the owner, by its path as in search results, such as MEMORY.md or 2026-11-21.md.",
+    description="One of the owner's notes, by its path in search results, such as MEMORY.md or 2026-11-21.md.",
     mime_type=MARKDOWN,
 )
 
 
 class BadAddress(Exception):
-    """The text is no address of a note, or no cursor of ours; the message says what to do."""
+    """An invalid address of a note, or an invalid cursor; the message says what to do."""
 
     code = INVALID_PARAMS
 
@@ -62,7 +62,7 @@ def parse_address(address: str) -> str:
     path = unquote(address.removeprefix(ADDRESS)) if len(address) <= MAX_ADDRESS_CHARS else ""
     if not (path and address.startswith(ADDRESS)):
         raise BadAddress(
-            f"{format_path(address[:200])} is not a note's address; they look like {ADDRESS}MEMORY.md"
+            f"{format_path(address[:200])} is not the address of a note, such as {ADDRESS}MEMORY.md"
         )
     return path
 
@@ -83,7 +83,7 @@ async def list_notes(memory: "Memory", *, today: date, cursor: str | None) -> Li
 
 
 def _place_after(paths: Sequence[str], after: str, *, first: Sequence[str]) -> int:
-    """Return where the list goes on after a path, which may be gone meanwhile."""
+    """Return where the list continues after a path, which may no longer exist."""
     if after in paths:
         return paths.index(after) + 1
     return next((at for at, path in enumerate(paths) if path not in first and path > after), len(paths))
@@ -132,5 +132,5 @@ def _parse_cursor(cursor: str) -> str:
     except ValueError:  # of base64 and of UTF-8 as well
         path = ""
     if not path:
-        raise BadAddress("There is no such cursor; list again without one.")
+        raise BadAddress("Unknown cursor; list again without one.")
     return path

@@ -1,4 +1,4 @@
-"""Tells programs when notes appear, vanish or change: by notifications to those that ask for them."""
+"""Notify programs that ask for it when notes appear, vanish or change."""
 
 import asyncio
 import logging
@@ -29,13 +29,13 @@ _Versions = Mapping[str, "NoteStat"]
 
 
 class TooManySubscriptions(Exception):
-    """The program follows too many notes already; the text says so."""
+    """The program already follows too many notes; the text says so."""
 
 
 class NoteSubscriptions:
-    """Who wants to know of changes to the notes; they are compared only while somebody does.
+    """The sessions and streams that are notified of changes to the notes, which are compared only while there are any.
 
-    Programs of the protocol up to 2025 are told by notifications of their session, later ones by streams that they
+    Programs that speak the protocol up to 2025 get notifications in their session, later ones in streams that they
     open (`SubscriptionBus`).
     """
 
@@ -49,20 +49,20 @@ class NoteSubscriptions:
 
     @property
     def listeners(self) -> int:
-        """How many sessions and streams are told."""
+        """How many sessions and streams are notified."""
         return len(self._sessions) + self._open_streams
 
     # -- sessions -----------------------------------------------------------------------------------------------
 
     def add_session(self, connection: "Connection") -> None:
-        """Tell a session about new and vanished notes until its connection closes."""
+        """Notify a session of new and vanished notes until its connection closes."""
         if connection not in self._sessions:
             self._sessions[connection] = {}
             connection.exit_stack.callback(self._sessions.pop, connection, None)
             self._look.set()
 
     def follow(self, connection: "Connection", address: str) -> None:
-        """Tell a session about changes to one note, too. Raises `BadAddress` and `TooManySubscriptions`."""
+        """Also notify a session of changes to one note. Raises `BadAddress` and `TooManySubscriptions`."""
         note = note_address(parse_address(address))
         self.add_session(connection)
         followed = self._sessions[connection]
@@ -73,17 +73,17 @@ class NoteSubscriptions:
         followed[note] = address
 
     def unfollow(self, connection: "Connection", address: str) -> None:
-        """End what `follow` began. Raises `BadAddress`."""
+        """Undo `follow`. Raises `BadAddress`."""
         self._sessions.get(connection, {}).pop(note_address(parse_address(address)), None)
 
     # -- streams ------------------------------------------------------------------------------------------------
 
     async def publish(self, event: "ServerEvent") -> None:
-        """Tell all streams that asked for such an event."""
+        """Send an event to all streams that asked for its kind."""
         await self._streams.publish(event)
 
     def subscribe(self, listener: "Callable[[ServerEvent], None]") -> Callable[[], None]:
-        """Tell a stream about events; return a function that ends that."""
+        """Register a stream for events; return a function that unregisters it."""
         end = self._streams.subscribe(listener)
         self._open_streams += 1
         self._look.set()
@@ -131,7 +131,7 @@ class NoteSubscriptions:
 
 
 async def _notify(sending: Awaitable[None]) -> None:
-    """Send a notification; one that does not read in time has missed it, so that the others need not wait."""
+    """Send a notification, or drop it if it is not read in time, so that the others need not wait."""
     with suppress(TimeoutError):
         async with asyncio.timeout(NOTIFY_SECONDS):
             await sending

@@ -1,4 +1,4 @@
-"""The tools that programs get: those of the models, as far as their rights go."""
+"""The MCP tools: those of the models and two for changes, as far as a program's rights go."""
 
 import json
 from collections.abc import Collection, Iterator
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from memory.memory import Memory
 
 CHANNEL = "mcp"
-"""Stands for the channel where a tool call must name one."""
+"""The channel that tool calls over MCP name."""
 
 RIGHT_FOR: dict[str, McpRights] = {
     "memory_search": "read",
@@ -54,7 +54,7 @@ NAME), is what that document or person says: never the owner's own words, and ne
 
 
 class SharedMemory(Protocol):
-    """What programs use; `bot.services.Services` has it."""
+    """What the tools need; `bot.services.Services` has it."""
 
     @property
     def settings(self) -> "Settings": ...
@@ -89,7 +89,7 @@ class NoteTools:
         return self._tools.specs
 
     async def run(self, name: str, arguments: dict[str, Any], *, client: str) -> ToolResult:
-        """Run one call by a program of this name; the result tells what failed, as JSON with an "error"."""
+        """Run one call by a program of this name; if it fails, the result is JSON with an "error"."""
         if refusal := self._refuse(name):
             return ToolResult("", name, json.dumps({"error": refusal}), failed=True)
         use = ToolUse(
@@ -103,7 +103,7 @@ class NoteTools:
         needed = RIGHT_FOR.get(name, "read")
         if not client.may(needed):
             how = client.tell_how_to_allow(needed)
-            return f'{name} needs the right "{needed}", and this program has "{client.rights}"; {how}.'
+            return f'{name} needs the right "{needed}", but this program has "{client.rights}"; {how}.'
         if name == "conversation_get" and not client.conversations:
             return f"This program may not read conversations; {client.tell_how_to_allow_conversations()}."
         return ""
@@ -164,7 +164,7 @@ def _change_tools(shared: SharedMemory, client: McpClient) -> tuple[Tool, ...]:
         number: Annotated[
             int | None,
             Field(
-                description="The change's number in memory_changes; that of an undo redoes its change. Left out: "
+                description="The change's number in memory_changes; the number of an undo redoes its change. Default: "
                 "the latest change that you made yourself.",
                 ge=1,
                 le=MAX_NUMBER,
@@ -173,7 +173,7 @@ def _change_tools(shared: SharedMemory, client: McpClient) -> tuple[Tool, ...]:
         *,
         use: ToolUse,
     ) -> dict[str, Any]:
-        """Undo a change to the notes, if the owner asks for that; its lines are found wherever they have moved."""
+        """Undo a change to the notes if the owner asks for it; its lines are found even if they have moved."""
         try:
             undone = await (
                 undoing.undo(number, key=use.key, origin=use.origin)
@@ -183,7 +183,7 @@ def _change_tools(shared: SharedMemory, client: McpClient) -> tuple[Tool, ...]:
         except UndoRefused as refusal:
             raise EditRefused("\n".join(filter(None, [str(refusal), refusal.diff]))) from refusal
         if undone is None:
-            raise MemoryFault("You have made no change that could be undone.")
+            raise MemoryFault("You have made no changes that can be undone.")
         return encode_undone(undone)
 
     return memory_changes, memory_undo

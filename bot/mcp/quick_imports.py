@@ -1,14 +1,14 @@
-"""Makes the library for MCP quicker to import, for a program that is started anew by each client."""
+"""Speed up the import of the MCP library, since each client starts a process of its own."""
 
 import sys
 from importlib.util import find_spec
 from types import ModuleType
 
 
-def import_less() -> None:
+def skip_unused_imports() -> None:
     """Keep the library from importing and building what only its client and its own HTTP server need.
 
-    That is a quarter of the CPU time of a start. Call it once, before the library is imported, and only in a process
+    That saves a quarter of the CPU time of a start. Call it once, before the library is imported, and only in a process
     that serves standard input and output: `from mcp import Client` fails after it.
     """
     # Their own modules import the client and a second way to write servers.

@@ -1,7 +1,7 @@
 """MCP over standard input and output: one JSON message on each line.
 
-The library's own transport reads lines of any length, in a thread that nothing can interrupt, and does not answer what
-is no message.
+The library's own transport reads lines of any length, in a thread that nothing can interrupt, and ignores lines that
+are not messages.
 """
 
 import os
@@ -45,8 +45,8 @@ STREAM_METHOD: Final = "subscriptions/listen"
 """A request that is only answered when its stream ends."""
 
 NO_JSON = "Parse error: each line must be one JSON message in UTF-8."
-NO_MESSAGE = "Invalid request: this is no JSON-RPC 2.0 message."
-TOO_LONG = f"Invalid request: a message has at most {MAX_LINE_BYTES:,} bytes."
+NO_MESSAGE = "Invalid request: this is not a JSON-RPC 2.0 message."
+TOO_LONG = f"Invalid request: a message may have at most {MAX_LINE_BYTES:,} bytes."
 
 Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
 Outgoing = MemoryObjectSendStream[SessionMessage]
@@ -187,13 +187,13 @@ def _write_all(fd: int, data: bytes) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A line that is no message, with the answer to it."""
+    """The answer to a line that is not a message."""
 
     answer: JSONRPCError
 
 
 def parse_line(line: bytes) -> JSONRPCMessage | Refused:
-    """Return the message of a line, or the answer to what is none."""
+    """Return the message in a line, or the answer to a line that is not a message."""
     try:
         return jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError as error:
@@ -203,7 +203,7 @@ def parse_line(line: bytes) -> JSONRPCMessage | Refused:
 
 
 def _find_id(line: bytes) -> RequestId | None:
-    """Return the id of something that is nearly a request, so that whoever waits for its answer gets one."""
+    """Return the id of something that is nearly a request, so that the answer reaches its sender."""
     document = from_json(line)
     given = document.get("id") if isinstance(document, dict) else None
     return given if isinstance(given, str | int) and not isinstance(given, bool) else None

@@ -1,4 +1,4 @@
-"""Parameters of everything that lists changes to the notes for programs."""
+"""Parameters of the tools and methods that list changes to the notes."""
 
 from typing import Annotated
 

@@ -86,6 +86,11 @@ class InstalledOllamaModel(OllamaModel):
         raise self._make_error(NoModelInstalled, "has no embedding model")
 
 
+def is_embedding_model(name: str) -> bool:
+    """Return whether an installed model makes vectors, by its name, and so cannot chat."""
+    return name.rpartition("/")[2].partition(":")[0] in KNOWN_MODELS or "embed" in name
+
+
 def find_embedding_model(names: Sequence[str]) -> str:
     """Return an embedding model among these names, without `:latest`; "" if none is known to be one."""
     plain = {name.rpartition("/")[2].partition(":")[0]: name for name in reversed(names)}

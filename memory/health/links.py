@@ -4,7 +4,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Sequence
 
-from memory.link_targets import LinkName, fold, link_key, resolve_link
+from memory.link_targets import LinkName, LinkTargets, fold, link_key
 from memory.note_links import NoteLink
 
 
@@ -16,7 +16,7 @@ class FileNames:
         self._names: dict[str, list[str]] = {}
         """The files with a name."""
         self._folders: set[str] = set()
-        self._called: dict[str, list[LinkName]] = {}
+        self._called: dict[str, LinkTargets] = {}
         """What notes are called, by `link_key`."""
         for path in paths:
             folded = fold(path)
@@ -24,17 +24,17 @@ class FileNames:
             self._names.setdefault(posixpath.basename(folded), []).append(path)
             self._folders.update(folded[:at] for at, sign in enumerate(folded) if sign == "/")
             if folded.endswith(".md"):
-                self._called.setdefault(link_key(path), []).append(LinkName(path))
+                self._called.setdefault(link_key(path), LinkTargets()).add(LinkName(path))
 
     def add_aliases(self, path: str, aliases: Iterable[str]) -> None:
         """Let links call a note by these names too."""
         for alias in aliases:
-            self._called.setdefault(link_key(alias), []).append(LinkName(path, alias))
+            self._called.setdefault(link_key(alias), LinkTargets()).add(LinkName(path, alias))
 
     def has(self, link: NoteLink, *, path: str) -> bool:
         """Return whether the target of a link in the note `path` exists, or lies outside of the folder."""
-        called = self._called.get(link_key(link.target), ())
-        if resolve_link(link.target, path=path, is_wiki=link.is_wiki, names=called):
+        called = self._called.get(link_key(link.target))
+        if called and called.resolve(link.target, path=path, is_wiki=link.is_wiki):
             return True
         target, folder = fold(link.target), posixpath.dirname(fold(path))
         if link.is_wiki and self._has_file(target):

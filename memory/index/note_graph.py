@@ -1,4 +1,4 @@
-"""What links and names add to a search, the same for every index; pure, over the rows that a database returns."""
+"""Use names and links of notes in a search, the same way for every index; pure, over the rows of a database."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -7,11 +7,11 @@ from typing import NamedTuple, Protocol
 
 from memory.folder_scope import FolderScope
 from memory.index.proposals import Proposal
-from memory.link_targets import LinkName, resolve_link
+from memory.link_targets import LinkName, LinkTargets
 from memory.ranking.candidates import PassageRun, SearchCandidates
 
 MAX_NAMESAKES = 5
-"""A name that more notes have mentions none of them."""
+"""A name that more notes share mentions none of them."""
 
 MAX_MENTIONED = 10
 """Notes that a query may mention by their names."""
@@ -41,7 +41,7 @@ class LinkRow(NamedTuple):
     """A link, as it is stored; see `NoteReference`."""
 
     path: str
-    """The note that it stands in."""
+    """The note that contains it."""
     line: int
     key: str
     target: str
@@ -54,7 +54,7 @@ class ResolvedLink:
     """A link from one note to another."""
 
     path: str
-    """The note that it stands in."""
+    """The note that contains it."""
     line: int
     """1-based."""
     written: str
@@ -126,10 +126,10 @@ def resolve_links(
 ) -> list[ResolvedLink]:
     """Return these links, without those in notes outside of `folders`, in the order of path and line."""
     inside = sorted(row for row in rows if _is_in(folders, row.path))
-    called: defaultdict[str, list[LinkName]] = defaultdict(list)
+    called: defaultdict[str, LinkTargets] = defaultdict(LinkTargets)
     for name in tables.names_with_keys({row.key for row in inside}) if inside else ():
         if _is_in(folders, name.path):
-            called[name.key].append(LinkName(name.path, name.name))
+            called[name.key].add(LinkName(name.path, name.name))
     return [_resolve(row, called[row.key]) for row in inside]
 
 
@@ -139,9 +139,10 @@ def list_links(tables: LinkTables, paths: Collection[str], folders: FolderScope 
     if not inside:
         return []
     keys = {row.key for row in tables.names_of(inside) if row.key}
-    to_them = resolve_links(tables, tables.links_to(keys, limit=MAX_LINKS), folders)
-    from_them = resolve_links(tables, tables.links_from(inside, limit=MAX_LINKS), folders)
-    return [*from_them, *(link for link in to_them if link.target in inside and link.path not in inside)]
+    rows = {*tables.links_from(inside, limit=MAX_LINKS), *tables.links_to(keys, limit=MAX_LINKS)}
+    found = resolve_links(tables, rows, folders)
+    from_them = [link for link in found if link.path in inside]
+    return [*from_them, *(link for link in found if link.target in inside and link.path not in inside)]
 
 
 def links_among(
@@ -154,7 +155,7 @@ def links_among(
     return [link for link in found if link.target in names and link.target != link.path]
 
 
-def connect(
+def build_candidates(
     tables: LinkTables,
     runs: Sequence[PassageRun],
     mentions: Mapping[str, Sequence[str]],
@@ -188,14 +189,14 @@ def connect(
 
 
 def line_of_passage(text: str, first: int, line: int) -> str:
-    """Return a line of a passage that begins at the line `first`; a part of a very long line stands for the line."""
+    """Return a line of a passage that begins at the line `first`; of a very long line, a part."""
     lines = text.split("\n")
     return lines[line - first] if 0 <= line - first < len(lines) else ""
 
 
-def _resolve(row: LinkRow, names: Sequence[LinkName]) -> ResolvedLink:
+def _resolve(row: LinkRow, called: LinkTargets) -> ResolvedLink:
     written = row.target or row.key
-    target = resolve_link(written, path=row.path, is_wiki=row.is_wiki, names=names)
+    target = called.resolve(written, path=row.path, is_wiki=row.is_wiki)
     return ResolvedLink(row.path, row.line, written, row.is_wiki, target, row.shown)
 
 

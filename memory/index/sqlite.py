@@ -12,7 +12,7 @@ from memory.errors import IndexCorrupted, IndexUnavailable
 from memory.folder_scope import FolderScope
 from memory.index import sqlite_model_versions, sqlite_vectors
 from memory.index.mean_centering import MeanVector
-from memory.index.note_graph import LEAD_REACH, ResolvedLink, connect, find_mentions, list_links
+from memory.index.note_graph import LEAD_REACH, ResolvedLink, build_candidates, find_mentions, list_links
 from memory.index.proposals import propose
 from memory.index.protocol import (
     IndexChanged,
@@ -56,6 +56,8 @@ class SqliteIndex:
         self._own_changes = (0, 0)
         self._numbers: tuple[str, ModelId, VectorCounts] | None = None
         self._all_embedded: tuple[str, ModelId] | None = None
+        self._stamps: tuple[Mapping[str, tuple[int, int, int]], Mapping[str, str]] | None = None
+        self._stamps_of = (0, 0)
         self._scope: SqliteScope | None = None
         self._mean_of: tuple[str, int, FolderScope | None] = ("", 0, None)
         self._mean: MeanVector | None = None
@@ -82,7 +84,11 @@ class SqliteIndex:
     def stamps(self) -> tuple[Mapping[str, tuple[int, int, int]], Mapping[str, str]]:
         """See `Index.stamps`."""
         with self._file.reading() as tx:
-            return read_stamps(self._tables(tx))
+            # Of many notes, reading them takes as long as a part of the walk. Every write to notes counts a change.
+            version = (self._file.openings, tx.count("changes"))
+            if self._stamps is None or version != self._stamps_of or not self._is_live:
+                self._stamps, self._stamps_of = read_stamps(self._tables(tx)), version
+            return self._stamps
 
     def known(self, paths: Collection[str] | None = None) -> Mapping[str, KnownNote]:
         """See `Index.known`."""
@@ -174,7 +180,7 @@ class SqliteIndex:
                     self._mean_vector(tx, model, scope, size=len(vector_query.vector)),
                 )
             runs = read_runs(tables, found, compare)
-            return connect(links, runs, mentions, proposal, folders)
+            return build_candidates(links, runs, mentions, proposal, folders)
 
     def links(
         self, paths: Collection[str], *, within: Collection[str] | None = None

@@ -63,11 +63,16 @@ class SqliteLinks:
         self, keys: Collection[str], *, limit: int, among: Collection[str] | None = None
     ) -> list[LinkRow]:
         """See `LinkTables.links_to`."""
-        source = f"json_each(?1) CROSS JOIN links@ AS l ON l.key = value {_OF_NOTE}"
         if among is None:
-            return self._links(source + _IN_ORDER, keys, limit)
-        here = " WHERE notes@.path IN (SELECT value FROM json_each(?3))"
-        return self._links(source + here + _IN_ORDER, keys, limit, json.dumps(list(among)))
+            source = f"json_each(?1) CROSS JOIN links@ AS l ON l.key = value {_OF_NOTE}{_IN_ORDER}"
+            return self._links(source, keys, limit)
+        # One look into the index for each key and note: ten thousand other notes may link to a key.
+        source = (
+            "json_each(?1) AS k CROSS JOIN json_each(?3) AS p CROSS JOIN notes@ ON notes@.path = p.value"
+            " CROSS JOIN links@ AS l ON l.key = k.value AND l.id >= notes@.id << 24"
+            f" AND l.id < (notes@.id + 1) << 24{_IN_ORDER}"
+        )
+        return self._links(source, keys, limit, json.dumps(list(among)))
 
     def find_notes(self, paths: Collection[str]) -> dict[str, int]:
         """Return the id of each of these notes."""

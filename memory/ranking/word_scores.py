@@ -44,6 +44,9 @@ That paragraph says what the note is about, so it counts as if it said the name,
 Measured on a vault, without the label a third of what it gains is left.
 """
 
+NAME_WEIGHT = 6.0
+"""The same weight for a query that has no other words: it asks for the note."""
+
 HEADING_LINE_FACTOR = 0.5
 """Factor for a heading's own score: the passages below it answer better than a heading alone."""
 
@@ -127,6 +130,10 @@ def _score_run(
     from_name = counter.count([*named, *run.names.split(" ")] if run.names else named)
     lead = find_lead(run.passages) if run.mentioned else None
     mentioned = counter.count(run.mentioned.split(" ")) if run.mentioned else {}
+    # A query that is nothing but the name asks for the note itself, not for what mentions it.
+    is_named = lead is not None and query.exact <= mentioned.keys()
+    if lead is not None and is_named:
+        spelled[lead] = query.spelled
     from_day = query.terms_of_day(note_date(run.path)) if query.times else []
     coverages = [0.0] * len(counts)
     all_shares = 1 + sum(NEIGHBOUR_WEIGHTS.values())
@@ -160,7 +167,7 @@ def _score_run(
                 found[term] = found.get(term, 0.0) + HEADING_WEIGHT
         if index == lead:
             for term in mentioned:
-                found[term] = max(found.get(term, 0.0), MENTION_WEIGHT)
+                found[term] = max(found.get(term, 0.0), NAME_WEIGHT if is_named else MENTION_WEIGHT)
         for term in from_day:
             found[term] = max(found.get(term, 0.0), 1.0)
         score = _bm25(query, found, bm25.length_norm(length, all_shares * average_line))
@@ -174,15 +181,22 @@ def _score_run(
         WordScore(
             score=(
                 _neighbour_score(index, scores, counts)
-                if score and not counts[index] and not from_day and not run.passages[index].is_heading
+                if score
+                and not counts[index]
+                and not from_day
+                and not (is_named and index == lead)
+                and not run.passages[index].is_heading
                 else score
             )
             / query.total,
             own=round(math.fsum(map(query.weights.__getitem__, counts[index])), 6),
             coverage=coverages[index],
-            is_exact=bool(counts[index])
-            and counts[index].keys() >= query.exact
-            and spelled[index] == query.spelled,
+            is_exact=(is_named and index == lead)
+            or (
+                bool(counts[index])
+                and counts[index].keys() >= query.exact
+                and spelled[index] == query.spelled
+            ),
         )
         for index, score in enumerate(scores)
     ]

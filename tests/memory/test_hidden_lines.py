@@ -163,10 +163,10 @@ def test_lines_of_a_backup_are_adopted(tmp_path: Path) -> None:
     here.hide("a.md", ["one"])
     there.hide("a.md", ["two"])
     there.hide("b.md", ["three"])
-    here.adopt(tmp_path / "there" / FILE)
+    here.merge(tmp_path / "there" / FILE)
     assert here.blank("a.md", "one\ntwo\nthree") == "\n\nthree"
     assert here.blank("b.md", "one\n  three") == "one\n"
     before = json.loads((tmp_path / "here" / FILE).read_text())
-    here.adopt(tmp_path / "there" / FILE)
+    here.merge(tmp_path / "there" / FILE)
     assert json.loads((tmp_path / "here" / FILE).read_text()) == before
     assert set(here.marks()) == {"a.md", "b.md"}

@@ -34,6 +34,8 @@ def test_each_has_its_place() -> None:
     assert list(find_links(text)) == [NoteLink(2, 6, 13, "A", "b", is_wiki=True)]
     assert match_wiki_link("see [[A|b]]", 4) == NoteLink(1, 4, 11, "A", "b", is_wiki=True)
     assert match_wiki_link("see [[A|b]]", 5) is None
+    assert match_wiki_link("[[#Cats]]", 0) == NoteLink(1, 0, 9, "", "", is_wiki=True, heading="Cats")
+    assert match_wiki_link("[[ ]]", 0) is match_wiki_link("[[#]]", 0) is match_wiki_link("[[|a]]", 0) is None
 
 
 @given(st.text(alphabet="[]()|#^!`~\\\nab.", max_size=80))

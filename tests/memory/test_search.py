@@ -641,6 +641,14 @@ def test_a_note_is_found_by_its_names_as_by_its_path() -> None:
     assert ("nyc.md", 1) in lines(hits("big apple", named, other))
 
 
+@table_test("title", ["# Oslo", "Norway"])
+def test_a_query_that_is_only_a_name_finds_the_note_before_what_mentions_it(title: str) -> None:
+    note = replace(run("Trips/Oslo.md", title, "The city by the fjord, with the opera."), mentioned="oslo")
+    logs = [run(f"2026-11-0{day}.md", "- Talked about Oslo with Anna", "- Milk") for day in range(1, 8)]
+    assert hits("Oslo", note, *logs)[0].path == "Trips/Oslo.md"
+    assert hits("Oslo Anna", note, *logs)[0].path != "Trips/Oslo.md"
+
+
 def test_a_mentioned_note_is_found_by_its_first_paragraph() -> None:
     texts = ("# NYC", "A harbour.", "A bridge to the big island with apple trees.")
     mentioned = replace(run("nyc.md", *texts), names="big appl", mentioned="big appl")

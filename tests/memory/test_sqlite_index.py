@@ -649,3 +649,25 @@ def test_changes_are_refused_after_another_process_changed_the_index(file: Path)
         with pytest.raises(IndexChanged):
             one.write_batch([note("a.md", "- passport")], deleted=["a.md"], version=before)
         assert paths(one, "suitcase") == ["a.md"]
+
+
+def test_stamps_are_those_of_the_file_whoever_wrote_it(file: Path, index: SqliteIndex) -> None:
+    other = SqliteIndex(file, fingerprint="test")
+    index.write_batch([note("a.md", "one"), note("b.md", "two")])
+    assert index.stamps()[0] == other.stamps()[0] == {"a.md": (1, 1, 1), "b.md": (1, 1, 1)}
+    other.write_batch([], deleted=["b.md"], restamped={"a.md": Stamp(2, 2, 2)})
+    assert index.stamps()[0] == other.stamps()[0] == {"a.md": (2, 2, 2)}
+    with contextlib.closing(other.shadow()) as shadow:
+        shadow.write_batch([note("c.md", "three")])
+        assert shadow.stamps()[0] == {"c.md": (1, 1, 1)}
+        shadow.write_batch([note("d.md", "four")])
+        assert shadow.stamps()[0].keys() == {"c.md", "d.md"}
+        assert index.stamps()[0].keys() == {"a.md"}
+        shadow.promote()
+    assert index.stamps()[0].keys() == other.stamps()[0].keys() == {"c.md", "d.md"}
+    other.reset()
+    assert index.stamps()[0] == {}
+    other.close()
+    for each in file.parent.glob("index.db*"):
+        each.unlink()
+    assert index.stamps()[0] == {}

@@ -63,7 +63,7 @@ def make_scope(request: web.Request, *, without_headers: Container[bytes] = ()) 
 
 
 class _AsgiExchange:
-    """What one request and its response have come to."""
+    """The state of one request and its response."""
 
     def __init__(self, request: web.Request, body: bytes, lost: asyncio.Event) -> None:
         self._request = request
@@ -120,7 +120,7 @@ class _AsgiExchange:
             raise NotAnswered(f"the application sent {message['type']} at the wrong time")
 
     async def finish(self) -> web.StreamResponse:
-        """Return the response; a stream that was cut off closes the connection, so that nobody takes it for whole."""
+        """Return the response; close the connection of a stream that was cut off, so that it does not seem complete."""
         self._ended.set()
         if self._response is None:
             if self._lost.is_set():

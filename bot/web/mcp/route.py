@@ -16,7 +16,7 @@ from bot.web.auth import (
     wrong_program_key,
 )
 from bot.web.context import services_key, token_of
-from bot.web.mcp.programs import CannotServe, ConnectedPrograms, warn_without_library
+from bot.web.mcp.client_servers import CannotServe, ClientServers, warn_without_library
 from bot.web.request_body import defer_expect, read_body
 from bot.web.rpc.route import rpc_error_response
 from bot.web.sign_in import refuse
@@ -38,7 +38,7 @@ def add_mcp(app: web.Application) -> None:
     """Add `/mcp` to the application; what it needs is imported with the first request."""
     services = app[services_key]
     app[wrong_program_key] = FailedLogins(proxies=services.settings.server.proxies)
-    programs = ConnectedPrograms(services)
+    servers = ClientServers(services)
 
     async def answer(request: web.Request) -> web.StreamResponse:
         tokens = {name: each.token.get_secret_value() for name, each in services.settings.mcp.tokens.items()}
@@ -55,7 +55,7 @@ def add_mcp(app: web.Application) -> None:
         name = next(name for name, token in tokens.items() if is_token(given, token))
         try:
             body = await read_body(request) if request.method == "POST" else b""
-            return await programs.answer(name, request, body)
+            return await servers.answer(name, request, body)
         except (CannotServe, LibraryMissing) as fault:
             unavailable = rpc_error_response(503, str(fault))
             unavailable.headers["Retry-After"] = "10"
@@ -65,13 +65,13 @@ def add_mcp(app: web.Application) -> None:
         del app
         if services.settings.mcp.tokens:
             warn_without_library()
-        unsubscribe = services.live_settings.on_change("mcp", take=programs.follow)
+        unsubscribe = services.live_settings.on_change("mcp", take=servers.follow)
         yield
         unsubscribe()
 
     async def close(app: web.Application) -> None:
         del app
-        await programs.close()
+        await servers.close()
 
     for method in (
         "GET",

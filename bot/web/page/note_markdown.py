@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-from bot.web.page.urls import note_url, tag_url
+from bot.web.page.urls import heading_url, note_url, tag_url
+from memory.backlinks import NO_LINKS, NoteLinks
 from memory.front_matter import FrontMatter, Property, read_front_matter
 from memory.link_targets import may_be_note
-from memory.linked_notes import NO_LINKS, NoteLinks
 from memory.note_links import NoteLink, match_wiki_link
 from memory.note_tags import clean_tag, split_tags
 
@@ -161,11 +161,14 @@ def _render_wiki_link(
 def _format_wiki_link(link: NoteLink, env: dict[str, Any]) -> str:
     """Return the HTML of a wikilink: a link to the note's page, or its text, marked if there is no such note."""
     shown = escape(
-        f"{link.label} > {link.heading}" if link.heading and link.label == link.target else link.label
+        link.label
+        if link.label != link.target or not link.heading
+        else " > ".join(filter(None, [link.label, *link.heading.split("#")]))
     )
     links: NoteLinks = env["links"]
-    if note := links.find(link):
-        return f'<a href="{escape(note_url(note))}" rel="noopener noreferrer">{shown}</a>'
+    if note := links.find(link) if link.target else env["path"]:
+        leads = heading_url(note, link.heading) if link.heading else note_url(note)
+        return f'<a href="{escape(leads)}" rel="noopener noreferrer">{shown}</a>'
     if links.knows(link) and may_be_note(link.target):
         return f'<span class="{_BROKEN["class"]}" title="{_BROKEN["title"]}">{shown}</span>'
     return shown
@@ -190,9 +193,16 @@ def _find_target(href: str, env: dict[str, Any]) -> tuple[str, bool]:
     if not links.knows(link):
         return leads, False
     if note := links.find(link):
-        line = re.fullmatch(r"L([1-9]\d{0,8})", fragment)
-        return note_url(note, int(line[1]) if line else None), False
+        return _url_of_part(note, fragment), False
     return "", may_be_note(link.target)
+
+
+def _url_of_part(note: str, fragment: str) -> str:
+    """Return the URL of a note at a line, `L12`, or at a heading."""
+    line = re.fullmatch(r"L([1-9]\d{0,8})", fragment)
+    if line or not (heading := unquote(fragment).strip()):
+        return note_url(note, int(line[1]) if line else None)
+    return heading_url(note, heading)
 
 
 def _render_properties(front: FrontMatter, env: dict[str, Any]) -> str:
@@ -233,7 +243,9 @@ def _link_target(target: str, path: str) -> str:
     if parts.scheme or parts.netloc:
         return ""
     if not parts.path:
-        return f"#{parts.fragment}" if re.fullmatch(r"L\d+", parts.fragment) else ""
+        if re.fullmatch(r"L\d+", parts.fragment):
+            return f"#{parts.fragment}"
+        return _url_of_part(path, parts.fragment) if parts.fragment else ""
     steps: list[str] = []
     for step in (PurePosixPath(path).parent / unquote(parts.path)).parts:
         if step == "..":
@@ -245,8 +257,7 @@ def _link_target(target: str, path: str) -> str:
     note = "/".join(steps)
     if not note.endswith(".md") or note.startswith("/"):
         return ""
-    line = re.fullmatch(r"L([1-9]\d{0,8})", parts.fragment)
-    return note_url(note, int(line[1]) if line else None)
+    return _url_of_part(note, parts.fragment)
 
 
 def _line_anchor(line: int, env: dict[str, Any]) -> str:

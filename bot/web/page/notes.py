@@ -15,9 +15,10 @@ from bot.web.context import services_key
 from bot.web.page.note_markdown import render_lines, render_note
 from bot.web.page.rendering import page_response
 from bot.web.page.urls import LINES_PER_PAGE, NOTES_URL, folder_url, note_url
+from memory.backlinks import NO_LINKS, Backlink, NoteLinks
 from memory.dates.note_name import note_date
 from memory.errors import MemoryFault, NoteMissing, NoteUnreadable
-from memory.linked_notes import NO_LINKS, Backlink, NoteLinks
+from memory.link_anchors import find_anchor
 from memory.listing import NoteStat
 from memory.memory import CORE_NOTE
 from memory.quantities import format_size
@@ -28,6 +29,9 @@ MAX_CHARACTERS: Final = 200_000
 """Limit for rendering Markdown; longer parts of a note are shown as plain text."""
 MAX_COLUMNS: Final = 100
 """Limit for the columns of a table. The renderer adds missing cells: ten tables of thousands take half a minute."""
+
+MAX_HEADING_CHARS: Final = 500
+"""Limit for the heading that a link leads to."""
 
 LINKS_SECONDS: Final = 3.0
 """How long a note's page waits for the index, which may be busy indexing many notes, to tell its links."""
@@ -129,6 +133,10 @@ async def _note_page(request: web.Request, path: str) -> web.Response:
     if "plain" in request.query:
         whole = await memory.get(path)
         return web.Response(text=whole.text, content_type="text/plain")
+    if heading := request.query.get("heading"):
+        whole = await memory.get(path)
+        line = await asyncio.to_thread(find_anchor, whole.text, heading[:MAX_HEADING_CHARS])
+        raise web.HTTPFound(note_url(whole.path, line))
     first = _page_number(request, "line")
     note = await memory.get(path, line=first, limit=LINES_PER_PAGE)
     laid_out = len(note.text) <= MAX_CHARACTERS and all(

@@ -16,6 +16,11 @@ def note_url(path: str, line: int | None = None) -> str:
     return f"{address}{f'?line={first}' if first > 1 else ''}#L{line}"
 
 
+def heading_url(path: str, heading: str) -> str:
+    """Return the URL that leads to the line of a note with this heading, or with the block `^name`."""
+    return f"{NOTES_URL}{quote(path)}?heading={quote(heading, safe='')}"
+
+
 def tag_url(tag: str) -> str:
     """Return the URL of a search for a tag, given without `#`."""
     return f"/search?q=%23{quote(tag, safe='')}"

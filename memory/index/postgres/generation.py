@@ -12,7 +12,7 @@ from memory.embeddings.protocol import ModelId, Vector
 from memory.errors import IndexCorrupted, IndexUnavailable
 from memory.folder_scope import FolderScope
 from memory.index.mean_centering import MeanVector
-from memory.index.note_graph import LEAD_REACH, ResolvedLink, connect, find_mentions, list_links
+from memory.index.note_graph import LEAD_REACH, ResolvedLink, build_candidates, find_mentions, list_links
 from memory.index.postgres import active_instances, claims, model_versions
 from memory.index.postgres import vectors as stored
 from memory.index.postgres.full_text import PostgresFullText
@@ -235,7 +235,7 @@ class GenerationIndex:
                 mean = self._mean_vector(tx, model, scope, size=len(vector_query.vector))
                 compare = partial(stored.read_similarities, tx.db, self._searcher, model, vector_query, mean)
             runs = read_runs(tables, found, compare)
-            return connect(links, runs, mentions, proposal, folders)
+            return build_candidates(links, runs, mentions, proposal, folders)
 
         return self._run_read(look)
 

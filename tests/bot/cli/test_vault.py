@@ -1,14 +1,17 @@
-"""A vault that lies elsewhere, from the command line and a chat to backup and restore."""
+"""A vault outside the workspace, from the command line and a chat to backup and restore."""
 
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
 
+from scripts.print_transcript import find_blocks
 from tests.fakes.commonplace import Commonplace
 
+PAGE = Path(__file__).parents[3] / "docs/vault.md"
 PEOPLE = "# People\n\n- Ada's number is 4711\n- Ben likes tea\n"
 TRIP = "---\ntags: [travel]\n---\n# Oslo\n\nThe boat leaves at nine.\n"
 
@@ -53,6 +56,19 @@ def search(commonplace: Commonplace, query: str) -> list[str]:
     return [f"{hit['path']}:{hit['line_start']}" for hit in found["results"]]
 
 
+def test_the_settings_and_commands_of_the_page_work(commonplace: Commonplace, vault: Path) -> None:
+    page = PAGE.read_text("utf-8")
+    settings = re.search(r"^```toml\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+    assert settings
+    table = settings[1].replace("~/Obsidian/Vault", str(vault))
+    (commonplace.folder / "config.toml").write_text(f'{table}\n[memory.embedding]\nprovider = "none"\n')
+    lines = [shlex.split(command) for block in find_blocks(page) for command in block.commands]
+    assert lines == [["commonplace", "memory", "status"], ["commonplace", "doctor"]]
+    for _, *command in lines:
+        assert str(vault) in commonplace(*command).stdout
+    assert search(commonplace, "boat")[0] == "vault/Trips/Oslo.md:6"
+
+
 def test_it_is_searched_read_and_listed_and_stays_as_it_is(commonplace: Commonplace, vault: Path) -> None:
     before = snapshot(vault)
     assert search(commonplace, "boat")[0] == "vault/Trips/Oslo.md:6"
@@ -95,22 +111,25 @@ def test_what_is_forgotten_stays_hidden_after_backup_and_restore(
     assert "4711" not in commonplace.output_of("memory", "get", "vault/People.md")
 
 
-def test_a_vault_that_is_away_is_told_and_still_found(commonplace: Commonplace, vault: Path) -> None:
+def test_a_vault_that_is_away_is_reported_and_still_found(commonplace: Commonplace, vault: Path) -> None:
     assert search(commonplace, "boat") == ["vault/Trips/Oslo.md:6"]
     vault.rename(commonplace.folder / "unmounted")
     assert search(commonplace, "boat") == ["vault/Trips/Oslo.md:6"]
     assert "the folder vault is away" in commonplace.error_of("memory", "get", "vault/Trips/Oslo.md")
-    assert "it is away" in commonplace.output_of("memory", "status")
-    assert "Folder `vault/`: it is away" in say(commonplace, "/memory status")
+    assert "away: " in commonplace.output_of("memory", "status")
+    told = say(commonplace, "/memory status")
+    assert "Folder `vault/` is away: " in told
+    assert "- vault: " not in told
     done = commonplace("doctor")
     assert "mount it, or correct its path" in done.stdout
+    assert "not read" not in done.stdout
 
 
 def test_a_name_that_is_taken_ends_with_one_line(commonplace: Commonplace, vault: Path) -> None:
     (commonplace.memory / "vault").mkdir()
     line = commonplace.error_of("memory", "search", "boat", code=2)
     assert 'your notes already have a folder "vault"' in line
-    assert "choose another name, or move it" in line
+    assert "choose another `name`, or move it" in line
 
 
 def test_an_import_writes_nothing_into_it(commonplace: Commonplace, vault: Path) -> None:

@@ -620,14 +620,14 @@ def test_every_key_can_be_a_variable(keys: tuple[str, ...]) -> None:
             f'[mcp.tokens.a]\ntoken = "{"x" * 16}"\nrights = "all"',
             ['mcp.tokens.a.rights = "all"', '"read", "append", "write"'],
         ),
-        (f'[mcp.tokens."a b"]\ntoken = "{"x" * 16}"', ["mcp.tokens", "'a b' is not"]),
+        (f'[mcp.tokens."a b"]\ntoken = "{"x" * 16}"', ["mcp.tokens", "unlike 'a b'"]),
         (
             f'[mcp.tokens.a]\ntoken = "{"x" * 16}"\n[mcp.tokens.b]\ntoken = "{"x" * 16}"',
-            ["mcp.tokens.b.token is invalid", "another token than that of a"],
+            ["mcp.tokens.b.token is invalid", "a token other than that of a"],
         ),
         (
             f'[server]\ntoken = "{"x" * 16}"\n[mcp.tokens.a]\ntoken = "{"x" * 16}"',
-            ["mcp.tokens.a.token is invalid", "another token than server.token"],
+            ["mcp.tokens.a.token is invalid", "a token other than server.token"],
         ),
         # people
         (
@@ -1085,7 +1085,7 @@ def test_workspaces_of_others_are_relative_to_the_settings_file_and_names_stand_
             load_settings(file)
 
 
-# Folders of notes that lie elsewhere
+# Other folders of notes
 
 
 def test_other_folders_of_notes_are_read_from_file_and_environment(tmp_path: Path) -> None:
@@ -1107,11 +1107,11 @@ def test_other_folders_of_notes_are_read_from_file_and_environment(tmp_path: Pat
         ('path = "/v"\nname = "a/b"', 'memory.folders[0].name = "a/b" is invalid: it must be the name of a folder'),
         ('path = "/v"\nname = ".x"', "this one has a hidden name in it"),
         ('path = "/v"\nname = "x.md"', "only notes end in .md"),
-        ('path = "/v"\nname = "documents"', "I keep notes of my own in documents/"),
-        ('path = "/v"\nname = "Memory"', "folders with other names than the notes' own, memory; set `name`"),
+        ('path = "/v"\nname = "documents"', "I use documents/ myself"),
+        ('path = "/v"\nname = "Memory"', "names differ from that of your notes' own folder, memory; set `name`"),
         ('path = "/v"\n[[memory.folders]]\npath = "/w/V"', "folders with different names; set `name`"),
         ('path = "/"', "it must be the name of a folder"),
-        ('path = "/v"\nexclude = ["!"]', "patterns as in a .gitignore file; '!' is none"),
+        ('path = "/v"\nexclude = ["!"]', "patterns as in a .gitignore file; '!' is not one"),
         ('path = "/v"\nrwite = true', "rwite is not a known key; did you mean memory.folders[0].write?"),
         ('path = "/v"\nwrite = "yes"', 'memory.folders[0].write = "yes" is invalid: it must be true or false'),
     ],
@@ -1132,8 +1132,8 @@ def test_a_folder_that_overlaps_the_notes_or_takes_a_name_is_refused(tmp_path: P
         )
         return refusal(f'workspace = "{tmp_path}"\n{tables}')
 
-    assert f"and the folder of your notes, {memory}, must not contain each other" in fault(("", "all"))
-    assert "must not contain each other" in fault(("/memory/trips", "t"))
+    assert f"overlaps the folder of your notes, {memory}; choose another folder" in fault(("", "all"))
+    assert "overlaps the folder of your notes" in fault(("/memory/trips", "t"))
     assert "the folder of the index" in fault(("/.commonplace/trash", "t"))
     assert "the folder a, " in fault(("/vault", "a"), ("/link", "b"))
     assert f'your notes already have a folder "trips", {memory / "trips"}' in fault(("/vault", "trips"))

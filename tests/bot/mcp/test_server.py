@@ -131,7 +131,7 @@ async def test_tools_without_the_right_are_not_listed_and_refused(tmp_path: Path
                 told = await error_of(client, name, content="x", target="daily")
                 needed = "append" if name == "memory_write" else "write"
                 assert told == (
-                    f'{name} needs the right "{needed}", and this program has "{rights}"; '
+                    f'{name} needs the right "{needed}", but this program has "{rights}"; '
                     f'ask for --rights {needed}, or rights = "{needed}".'
                 )
             assert await error_of(client, "conversation_get", ref="1:1") == (

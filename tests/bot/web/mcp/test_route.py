@@ -13,7 +13,7 @@ from mcp_types import TextContent
 from bot.config.settings import Settings
 from bot.mcp import library
 from bot.services import Services
-from bot.web.mcp import programs
+from bot.web.mcp import client_servers
 from tests.fakes.http_service import HttpService, serve_http
 from tests.fakes.mcp_programs import MCP_TOKEN, PROTOCOLS, SESSIONS, STATELESS, connect_over_http
 from tests.fakes.web_client import TOKEN
@@ -219,7 +219,7 @@ async def test_a_new_session_ends_the_longest_idle_one(tmp_path: Path) -> None:
             (406, {"Accept": "text/html"}),
         ):
             assert status_of(await ask(served, **arguments)) == status  # none of these counts
-        sessions = [await opened() for _ in range(programs.MAX_SESSIONS_EACH)]
+        sessions = [await opened() for _ in range(client_servers.MAX_SESSIONS_EACH)]
         assert await is_open(sessions[0])
         streams = []
         for session in sessions[1:3]:
@@ -251,7 +251,7 @@ async def test_programs_that_die_while_they_begin_lock_nobody_out(tmp_path: Path
 async def test_sessions_with_open_streams_are_never_ended_for_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(programs, "MAX_SESSIONS_EACH", 2)
+    monkeypatch.setattr(client_servers, "MAX_SESSIONS_EACH", 2)
     async with serve_http(tmp_path, mcp=PROGRAMS) as (served, _):
         streams = []
         for _ in range(2):
@@ -269,7 +269,7 @@ async def test_sessions_with_open_streams_are_never_ended_for_others(
 
 
 async def test_too_many_streams_at_once_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs, "MAX_REQUESTS_EACH", 2)
+    monkeypatch.setattr(client_servers, "MAX_REQUESTS_EACH", 2)
     async with serve_http(tmp_path, mcp=PROGRAMS) as (served, _):
         streams = []
         for _ in range(2):
@@ -303,7 +303,7 @@ async def test_without_the_library_the_answer_says_how_to_install_it(
 
 
 async def test_a_program_that_dies_leaves_no_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs, "SESSION_SECONDS", 1.0)
+    monkeypatch.setattr(client_servers, "SESSION_SECONDS", 1.0)
     async with serve_http(tmp_path, mcp=PROGRAMS) as (served, _):
         sessions = [headers_of(await ask(served))["mcp-session-id"] for _ in range(3)]
         writers = []

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.web.page.note_markdown import render_lines, render_note
-from memory.linked_notes import NoteLinks
+from memory.backlinks import NoteLinks
 from tests.fakes.table_test import table_test
 
 NOTE = """---
@@ -57,11 +57,12 @@ def test_a_table_stands_in_a_frame_of_its_own_that_the_keys_reach() -> None:
 
 
 def test_properties_at_the_beginning_are_a_table() -> None:
-    text = '---\naliases: [A <b>, C]\nup: "[[oslo]]"\ntags: work/x, 1\n---\n# Oslo\n'
+    text = '---\naliases: [A <b>, C]\nup: "[[oslo]]"\nplain: [[oslo|x]]\ntags: work/x, 1\n---\n# Oslo\n'
     html = render_note(text, path="a.md", links=NoteLinks({("oslo", True): "trips/oslo.md"}))
     assert '<th scope="row"><span id="L1"></span>' in html
     assert "aliases</th><td>A &lt;b&gt;<br>C</td>" in html
     assert 'up</th><td><a href="/notes/trips/oslo.md" rel="noopener noreferrer">oslo</a></td>' in html
+    assert 'plain</th><td><a href="/notes/trips/oslo.md" rel="noopener noreferrer">x</a></td>' in html
     assert 'tags</th><td><a class="tag" href="/search?q=%23work%2Fx">#work/x</a> 1</td>' in html
     assert "---" not in shown(html)
     rule = "---\nno end of properties\n"
@@ -75,6 +76,8 @@ def test_properties_at_the_beginning_are_a_table() -> None:
         ("../people/anna.md#L1002", "/notes/people/anna.md?line=1001#L1002"),
         ("m%C3%A4rz%20.md", "/notes/trips/m%C3%A4rz%20.md"),
         ("#L7", "#L7"),
+        ("#two%20words", "/notes/trips/oslo.md?heading=two%20words"),
+        ("hotel.md#Rooms", "/notes/trips/hotel.md?heading=Rooms"),
         ("https://example.org/a?b=c&d", "https://example.org/a?b=c&amp;d"),
         ("mailto:anna@example.org", "mailto:anna@example.org"),
     ],
@@ -103,6 +106,17 @@ def test_other_links_are_text(link: str) -> None:
     html = render_note(f"[before {link}]({link}) ![picture]({link}) <{link}>", path="trips/oslo.md")
     assert "href" not in html.replace("&", "")
     assert "src" not in html
+
+
+def test_links_lead_to_headings_also_of_the_same_note() -> None:
+    links = NoteLinks({("anna", True): "people/Anna.md"})
+    html = render_note("[[#Two words]] [[#^b|x]] [[Anna#Cats#Old]] [[Anna#Cats|y]]", path="a.md", links=links)
+    assert re.findall(r'href="([^"]+)"[^>]*>([^<]+)<', html) == [
+        ("/notes/a.md?heading=Two%20words", "Two words"),
+        ("/notes/a.md?heading=%5Eb", "x"),
+        ("/notes/people/Anna.md?heading=Cats%23Old", "Anna &gt; Cats &gt; Old"),
+        ("/notes/people/Anna.md?heading=Cats", "y"),
+    ]
 
 
 def test_nothing_in_a_note_is_loaded_or_run() -> None:

@@ -177,3 +177,23 @@ async def test_links_of_a_note_lead_to_notes_and_come_back(site: WebClient, tmp_
     assert "See [[oslo|the &lt;trip&gt;]], [[nowhere]]" in text.partition("Linked from")[2]
     _, text = await get(site, "/search?q=nowhere")
     assert '<a href="/notes/trips/oslo.md">trips/oslo.md</a>' in text.partition("See also")[2]
+
+
+@pytest.mark.parametrize(
+    ("heading", "leads"),
+    [
+        ("Fares", "?line=1001#L1202"),
+        ("^room", "#L3"),
+        ("Nothing", ""),
+        ("//evil.example", ""),
+        ("x" * 5_000, ""),
+    ],
+)
+async def test_a_link_leads_to_the_line_of_its_heading(site: WebClient, heading: str, leads: str) -> None:
+    text = "# Oslo\n\nA room. ^room\n" + "one line\n" * 1198 + "## Fares\n"
+    (site.folder / "memory/trips/oslo.md").write_text(text, "utf-8")
+    async with site.client.get(
+        "/notes/trips/oslo.md", params={"heading": heading}, allow_redirects=False
+    ) as answer:
+        assert answer.status == 302
+        assert answer.headers["Location"] == f"/notes/trips/oslo.md{leads}"

@@ -1,4 +1,4 @@
-"""The lines of a note without its code, in which nothing is a link or a tag; pure, and linear in its length."""
+"""The lines of a note without its code, since nothing in code is a link or a tag; pure, in linear time."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ _FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,8}(`{3,}|~{3,})([^
 _TICKS = re.compile("`+")
 
 
-def iterate_visible_lines(text: str, *, mark: str, first_line: int = 1) -> Iterator[tuple[int, str]]:
+def iterate_lines_outside_code(text: str, *, mark: str, first_line: int = 1) -> Iterator[tuple[int, str]]:
     """Yield the lines with `mark` in them, each with its number, from `first_line` on (1-based).
 
     Code in a line is replaced by as many spaces; lines of code blocks are left out.

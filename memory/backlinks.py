@@ -1,4 +1,4 @@
-"""What a note links to, and which notes link to it, as a page shows it."""
+"""What a note links to, and the lines that link to it, for its page."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class NoteLinks:
     backlinks: tuple[Backlink, ...] = ()
     """The lines that link to it, by path and line, each once."""
     more: int = 0
-    """How many further lines link to it, at least."""
+    """How many more lines link to it, at least."""
 
     def find(self, link: NoteLink) -> str | None:
         """Return the path of the note that a link of the note leads to; None if it leads to none."""

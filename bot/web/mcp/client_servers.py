@@ -1,4 +1,4 @@
-"""The programs that use the memory over HTTP: an MCP server for each token, from its first request on."""
+"""MCP over HTTP: a server for each program with a token, started by its first request."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAX_SESSIONS = 32
-"""Open sessions of all programs; each may have an equal share, at most `MAX_SESSIONS_EACH`, at least one."""
+"""Open sessions of all programs; each may have an equal share, between one and `MAX_SESSIONS_EACH`."""
 MAX_SESSIONS_EACH = 16
 SESSION_SECONDS = 600.0
 """A session without a request or an open stream for this long has ended; its program begins another one."""
@@ -47,12 +47,12 @@ class CannotServe(Exception):
     """A request cannot be answered now; the text says why."""
 
 
-class ConnectedPrograms:
-    """All programs with a token. Nothing is loaded before the first request."""
+class ClientServers:
+    """The servers of all programs with a token. Nothing is loaded before the first request."""
 
     def __init__(self, services: "Services") -> None:
         self._services = services
-        self._programs: dict[str, _Program] = {}
+        self._servers: dict[str, _ClientServer] = {}
         self._requests = Counter[str]()
         self._subscriptions: NoteSubscriptions | None = None
         self._notifying: asyncio.Task[None] | None = None
@@ -64,29 +64,29 @@ class ConnectedPrograms:
             raise CannotServe("too many requests and open streams at once; end some, or try again later")
         self._requests[name] += 1
         try:
-            program = await self._find(name)
+            server = await self._find(name)
             connection = request.protocol
             lost = connection.lost if isinstance(connection, HttpConnection) else asyncio.Event()
-            return await program.answer(request, body, lost)
+            return await server.answer(request, body, lost)
         finally:
             self._requests[name] -= 1
 
     def follow(self, settings: "Settings") -> None:
         """End the servers of programs whose token or rights have changed."""
         tokens = settings.mcp.tokens
-        for name, program in list(self._programs.items()):
-            if tokens.get(name) != program.settings:
-                program.stop()
-                del self._programs[name]
-        for program in self._programs.values():
-            program.set_max_sessions(_share_of_sessions(len(tokens)))
+        for name, server in list(self._servers.items()):
+            if tokens.get(name) != server.settings:
+                server.stop()
+                del self._servers[name]
+        for server in self._servers.values():
+            server.set_max_sessions(_share_of_sessions(len(tokens)))
 
     async def close(self) -> None:
         """End all sessions and streams."""
-        programs = list(self._programs.values())
-        for program in programs:
-            program.stop()
-        tasks = [program.task for program in programs]
+        servers = list(self._servers.values())
+        for server in servers:
+            server.stop()
+        tasks = [server.task for server in servers]
         if self._notifying:
             self._notifying.cancel()
             tasks.append(self._notifying)
@@ -95,10 +95,10 @@ class ConnectedPrograms:
             for task in late:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        self._programs.clear()
+        self._servers.clear()
 
-    async def _find(self, name: str) -> "_Program":
-        """Return the program of this name, which is started if it is not running yet."""
+    async def _find(self, name: str) -> "_ClientServer":
+        """Return the server of the program with this name; start it if it is not running."""
         async with self._loading:
             if self._subscriptions is None:
                 check_library()
@@ -110,18 +110,18 @@ class ConnectedPrograms:
             tokens = self._services.settings.mcp.tokens
             if name not in tokens:
                 raise CannotServe("the token has just been removed")
-            if name not in self._programs:
-                self._programs[name] = _Program(
+            if name not in self._servers:
+                self._servers[name] = _ClientServer(
                     self._services,
                     name,
                     tokens[name],
                     self._subscriptions,
                     max_sessions=_share_of_sessions(len(tokens)),
                 )
-            return self._programs[name]
+            return self._servers[name]
 
 
-class _Program:
+class _ClientServer:
     """The server of one program, with its sessions, in a task of its own."""
 
     def __init__(
@@ -183,13 +183,15 @@ class _Program:
             async with asyncio.timeout(START_SECONDS):
                 await self._ready.wait()
         except TimeoutError:
-            raise CannotServe("the server for programs does not start; see the log of Commonplace") from None
+            raise CannotServe(
+                "the MCP server does not start; the log of Commonplace has the details"
+            ) from None
         if self._manager is None:
             raise CannotServe("the sessions have just ended")
         return self._manager
 
     def set_max_sessions(self, count: int) -> None:
-        """Have this limit count for sessions that begin from now on."""
+        """Set the limit for sessions that begin from now on."""
         self._max_sessions = count
         if self._manager:
             self._manager.max_sessions = count
@@ -249,4 +251,4 @@ def warn_without_library() -> None:
     try:
         check_library()
     except LibraryMissing as missing:
-        log.warning("programs with a token under [mcp.tokens] get no answer: %s", missing)
+        log.warning("cannot serve the programs under [mcp.tokens]: %s", missing)

@@ -1,0 +1,1 @@
+"""What `commonplace init` asks, tests and writes; a file for each step."""

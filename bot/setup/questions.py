@@ -1,0 +1,168 @@
+"""Questions and their answers: given by flags, or typed at a terminal; else the default answers."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Protocol, TypeVar
+
+from bot.setup import phrases
+from bot.setup.errors import InvalidFlag
+from memory.http_responses import explain_bad_key
+
+Answer = TypeVar("Answer")
+
+Parse = Callable[[str], str]
+"""Returns the answer in its form for the settings. Raises InvalidAnswer."""
+
+
+class InvalidAnswer(Exception):
+    """The answer cannot be used; the text says what is allowed."""
+
+
+class LinePrompt(Protocol):
+    """Reads lines at a terminal."""
+
+    def read(self, text: str, *, default: str, hidden: bool) -> str:
+        """Show `text` and return what is typed. Raises EOFError for Ctrl-D, KeyboardInterrupt for Ctrl-C."""
+
+    def fileno(self) -> int:
+        """Return the descriptor that the keys come from, to notice a line without asking for one."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOption:
+    """One of several answers."""
+
+    name: str
+    """The answer, as a flag gives it."""
+    label: str
+    needs: str = ""
+    """What it needs, beside the label."""
+
+
+def parse_secret(text: str) -> str:
+    """Return a key or token that can be sent. Raises InvalidAnswer, without it."""
+    if explain_bad_key(text):
+        raise InvalidAnswer(phrases.NOT_SENDABLE)
+    return text
+
+
+def _break(line: str, width: int) -> str:
+    indent = line[: len(line) - len(line.lstrip())]
+    if len(line) < width:
+        return line
+    return "\n".join(
+        wrap(line, width - 1, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    )
+
+
+def keep_text(text: str) -> str:
+    """Return any answer unchanged."""
+    return text
+
+
+class Questions:
+    """Asks at a terminal, or answers by flags and defaults. A flag answers once: what is asked again is typed."""
+
+    def __init__(self, given: Mapping[str, str], prompt: LinePrompt | None = None) -> None:
+        """`given`: answers by the name of their flag, without dashes; `prompt`: None without a terminal."""
+        self._given = dict(given)
+        self._prompt = prompt
+
+    @property
+    def is_unattended(self) -> bool:
+        """Whether nobody can be asked."""
+        return self._prompt is None
+
+    def has(self, *flags: str) -> bool:
+        """Return whether one of these flags is given and not used yet."""
+        return any(flag in self._given for flag in flags)
+
+    def say(self, text: str, *, verbatim: bool = False) -> None:
+        """Print a text, at a terminal with its lines broken between words unless it is `verbatim`."""
+        if not (verbatim or self.is_unattended):
+            width = shutil.get_terminal_size().columns
+            text = "\n".join(_break(line, width) for line in text.split("\n"))
+        print(text, flush=True)
+
+    def ask(
+        self, flag: str, text: str, *, default: str = "", parse: Parse = keep_text, hidden: bool = False
+    ) -> str:
+        """Return an answer that `parse` accepts; empty ones are the default. Raises InvalidFlag for a bad flag."""
+        if (given := self._given.pop(flag, None)) is not None:
+            try:
+                return parse(given.strip())
+            except InvalidAnswer as error:
+                raise InvalidFlag(f"--{flag}: {error}") from None
+        while self._prompt is not None:
+            typed = self._read(text, default="" if hidden else default, hidden=hidden).strip()
+            if not typed:
+                return default
+            try:
+                return parse(typed)
+            except InvalidAnswer as error:
+                self.say(phrases.INVALID.format(reason=error))
+        return default
+
+    def choose(self, flag: str, text: str, options: Sequence[AnswerOption], *, default: str) -> str:
+        """Return the name of an option, which is typed as its number or its name."""
+        names = [option.name for option in options]
+
+        def parse(typed: str) -> str:
+            if typed.isascii() and typed.isdecimal() and 0 < int(typed) <= len(names):
+                return names[int(typed) - 1]
+            if typed.lower() in names:
+                return typed.lower()
+            allowed = ", ".join(names) if self.is_unattended else f"1-{len(names)}"
+            raise InvalidAnswer(phrases.NOT_AN_OPTION.format(allowed=allowed))
+
+        if self._prompt is None or self.has(flag):
+            return self.ask(flag, text, default=default, parse=parse)
+        self.say(text)
+        width = max(len(option.label) for option in options)
+        for number, option in enumerate(options, 1):
+            self.say(f"  {number:2}  {option.label.ljust(width)}  {option.needs}".rstrip())
+        at = str(names.index(default) + 1)
+        return parse(self.ask("", phrases.NUMBER, default=at, parse=parse))
+
+    def confirm(self, flag: str, text: str, *, default: bool) -> bool:
+        """Return whether the answer is yes."""
+        if self._given.pop(flag, None) is not None:
+            return True
+        while self._prompt is not None:
+            shown = f"{text} [{phrases.YES_DEFAULT if default else phrases.NO_DEFAULT}]"
+            typed = self._read(shown, default="", hidden=False).strip().lower()
+            if not typed:
+                return default
+            if typed in phrases.YES or typed in phrases.NO:
+                return typed in phrases.YES
+            self.say(phrases.YES_OR_NO)
+        return default
+
+    async def wait_unless_skipped(self, waiting: Awaitable[Answer], *, seconds: float) -> Answer | None:
+        """Return the result of `waiting`; None after `seconds`, or if the person presses Enter before."""
+        assert self._prompt is not None
+        loop, keys = asyncio.get_running_loop(), self._prompt.fileno()
+        skipped = asyncio.Event()
+
+        def read_line() -> None:
+            os.read(keys, 1024)
+            skipped.set()
+
+        loop.add_reader(keys, read_line)
+        work, skip = asyncio.ensure_future(waiting), asyncio.ensure_future(skipped.wait())
+        try:
+            await asyncio.wait((work, skip), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            return work.result() if work.done() else None
+        finally:
+            loop.remove_reader(keys)
+            for task in (work, skip):
+                task.cancel()
+            await asyncio.gather(work, skip, return_exceptions=True)
+
+    def _read(self, text: str, *, default: str, hidden: bool) -> str:
+        assert self._prompt is not None
+        return self._prompt.read(text, default=default, hidden=hidden)

@@ -1,0 +1,102 @@
+"""Runs the steps of `commonplace init`, saves after each, and says what was set up."""
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bot.config.errors import ConfigError
+from bot.config.settings import Settings
+from bot.process_lock import is_workspace_open
+from bot.setup import phrases
+from bot.setup.errors import InvalidFlag, SetupFailed
+from bot.setup.service import is_clone
+from bot.setup.setup import Setup
+from bot.setup.steps import Step
+from memory.disk import make_private_folder
+
+PROGRAM = "commonplace"
+
+
+def run_steps(setup: Setup, steps: Sequence[Step]) -> dict[str, str]:
+    """Take the steps without a terminal; return what each has set, by its name. Raises SetupFailed, InvalidFlag."""
+    return {step.name: _take(setup, step) for step in steps}
+
+
+def ask_steps(setup: Setup, steps: Sequence[Step]) -> bool:
+    """Take the steps at a terminal; return False if the person ended it. What was saved stays.
+
+    Raises SetupFailed.
+    """
+    questions, files = setup.questions, setup.files
+    done: dict[str, str] = {}
+    is_whole = len(steps) > 1
+    try:
+        if is_whole:
+            questions.say(phrases.WELCOME)
+        for step in steps:
+            questions.say(phrases.STEP.format(title=step.title))
+            try:
+                done[step.name] = _take(setup, step)
+            except SetupFailed as error:
+                if not is_whole:
+                    raise
+                questions.say(phrases.TEST_FAILED.format(reason=error))
+                files.discard()
+        files.save()
+        make_folders(files.settings())
+    except (KeyboardInterrupt, EOFError):
+        titles = [step.title for step in steps if done.get(step.name)]
+        kept = phrases.KEPT.format(summary=", ".join(titles)) if titles else phrases.KEPT_NOTHING
+        questions.say(phrases.ENDED.format(kept=kept))
+        return False
+    _say_what_is_set(setup, steps, done)
+    return True
+
+
+def make_folders(settings: Settings) -> None:
+    """Create the folders of the workspace. Raises OSError."""
+    make_private_folder(settings.private_folder)
+    settings.memory_folder.mkdir(parents=True, exist_ok=True)
+
+
+def _take(setup: Setup, step: Step) -> str:
+    summary = step.take(setup)
+    if setup.questions.is_unattended and (unused := [f for f in step.flags if setup.questions.has(f)]):
+        raise InvalidFlag(
+            phrases.UNUSED_FLAG.format(flag=unused[0], others=", ".join(f"--{f}" for f in step.flags))
+        )
+    try:
+        setup.files.save()
+    except ConfigError as error:
+        raise SetupFailed(str(error)) from None
+    return summary
+
+
+def _say_what_is_set(setup: Setup, steps: Sequence[Step], done: dict[str, str]) -> None:
+    say, files = setup.questions.say, setup.files
+    has_secrets = files.secrets_file.exists()
+    secrets = phrases.DONE_SECRETS.format(file=files.secrets_file.name) if has_secrets else ""
+    say(phrases.DONE.format(file=files.file, secrets=secrets))
+    for step in steps:
+        if done.get(step.name):
+            say(phrases.SET_UP.format(title=step.title, summary=done[step.name]))
+    settings = files.settings()
+    if not done.get("notes"):
+        say(phrases.NOTES_ARE_IN.format(folder=settings.memory_folder))
+    if is_workspace_open(settings.private_folder / "locks", sweep=False):
+        say(phrases.NEXT_RESTART)
+    elif not done.get("service"):
+        say(phrases.NEXT_START.format(command=start_command(files.file)))
+    bots = [done[name].partition(",")[0] for name in settings.channels if done.get(name)]
+    say(phrases.NEXT_SAY.format(where=bots[0]) if bots else phrases.NEXT_SAY_TERMINAL)
+
+
+def start_command(file: Path) -> str:
+    """Return what starts the service with this settings file, as one types it here."""
+    is_here = file.parent == Path.cwd() and file.name == "config.toml"
+    if is_here and is_clone(file.parent):
+        return "make run"
+    called = Path(sys.argv[0])
+    is_found = shutil.which(PROGRAM) or called.name != PROGRAM
+    return f"{PROGRAM if is_found else called} run" + ("" if is_here else f" --config {file}")

@@ -1,0 +1,124 @@
+"""The step about running all the time: systemd, launchd, or Docker."""
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bot.setup import phrases
+from bot.setup.errors import SetupFailed
+from bot.setup.questions import AnswerOption
+from bot.setup.service_files import ServiceFile, launchd_agent, systemd_unit
+from bot.setup.settings_files import SettingsFiles, write_file
+from bot.setup.setup import Setup
+from memory.disk import reason
+
+NONE, SYSTEMD, LAUNCHD, DOCKER = "none", "systemd", "launchd", "docker"
+FILES = {SYSTEMD: systemd_unit, LAUNCHD: launchd_agent}
+SECONDS = 60.0
+
+
+def set_up_service(setup: Setup) -> str:
+    """Ask how the service is to run, and write what that needs; return what was written."""
+    options = [AnswerOption(NONE, phrases.SERVICE_NONE, phrases.SERVICE_NONE_NEEDS)]
+    if sys.platform == "darwin":
+        options.append(AnswerOption(LAUNCHD, phrases.SERVICE_LAUNCHD))
+    else:
+        options.append(AnswerOption(SYSTEMD, phrases.SERVICE_SYSTEMD))
+    if setup.questions.is_unattended or is_clone(setup.files.file.parent):
+        options.append(AnswerOption(DOCKER, phrases.SERVICE_DOCKER, phrases.SERVICE_DOCKER_NEEDS))
+    chosen = setup.questions.choose("service", phrases.ASK_SERVICE, options, default=NONE)
+    if chosen == DOCKER:
+        return _set_up_docker(setup)
+    return (
+        _write_service(setup, FILES[chosen](setup.files.file, setup.environment)) if chosen in FILES else ""
+    )
+
+
+def is_clone(folder: Path) -> bool:
+    """Return whether the folder is a clone, with the files for Docker."""
+    return (folder / "docker" / "setup").is_file() and (folder / "compose.yaml").is_file()
+
+
+# -- systemd and launchd ------------------------------------------------------------------------------------
+
+
+def _write_service(setup: Setup, service: ServiceFile) -> str:
+    questions, path = setup.questions, service.path
+    try:
+        present = path.read_text("utf-8") if path.exists() else None
+        if present == service.text:
+            questions.say(phrases.SERVICE_SAME.format(file=path))
+        else:
+            questions.say(phrases.SERVICE_FILE.format(file=path))
+            shown = "\n".join(f"    {line}" for line in service.text.splitlines())
+            questions.say(f"{shown}\n", verbatim=True)
+            if not questions.is_unattended and not questions.confirm("", phrases.SERVICE_WRITE, default=True):
+                return ""
+            write_file(path, service.text, mode=0o644)
+    except OSError as error:
+        text = phrases.NOT_WRITABLE.format(file=path, reason=reason(error))
+        raise SetupFailed(text) from error
+    is_started = questions.confirm("start", phrases.SERVICE_START, default=False) and _start(setup, service)
+    if not is_started:
+        shown = " && ".join(map(shlex.join, service.start))
+        questions.say(phrases.SERVICE_TO_START.format(command=shown), verbatim=True)
+    if path.suffix == ".service":
+        questions.say(phrases.SERVICE_LINGER)
+    return phrases.SERVICE_SET.format(file=path)
+
+
+def _start(setup: Setup, service: ServiceFile) -> bool:
+    """Start the service; return whether that worked."""
+    return all(_run(setup, command, setup.files.file.parent) for command in service.start)
+
+
+def _run(setup: Setup, command: Sequence[str], folder: Path) -> bool:
+    try:
+        done = subprocess.run(  # noqa: S603 - fixed programs, no shell
+            command, cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+        said = "" if done.returncode == 0 else (done.stderr.strip() or f"exit code {done.returncode}")
+    except (OSError, subprocess.TimeoutExpired) as error:
+        said = reason(error) if isinstance(error, OSError) else f"no answer within {SECONDS:g} s"
+    if said:
+        shown = shlex.join(command)
+        setup.questions.say(phrases.SERVICE_FAILED.format(command=shown, reason=said.splitlines()[-1]))
+    return not said
+
+
+# -- Docker -------------------------------------------------------------------------------------------------
+
+
+def _set_up_docker(setup: Setup) -> str:
+    """Make what compose.yaml needs, and copy the settings to the folder that the container reads."""
+    file = setup.files.file
+    folder = file.parent
+    if not is_clone(folder):
+        raise SetupFailed(phrases.DOCKER_NO_CLONE.format(file=file))
+    if not _run(setup, ["docker/setup"], folder):
+        return ""
+    target = folder / "config" / "config.toml"
+    if target.exists():
+        setup.questions.say(phrases.DOCKER_KEPT.format(file=target))
+    else:
+        setup.files.save()
+        _copy_settings(setup.files, target)
+        shown = target.relative_to(folder)
+        setup.questions.say(phrases.DOCKER_COPIED.format(folder=target.parent, file=shown))
+    if any(model.startswith("ollama/") for model in setup.files.settings().models.chain):
+        setup.questions.say(phrases.DOCKER_OLLAMA)
+    return phrases.DOCKER_SET.format(folder=folder)
+
+
+def _copy_settings(files: SettingsFiles, target: Path) -> None:
+    """Copy both files; the server listens for the container's port if it has a token."""
+    has_token = bool(files.settings().server.token.get_secret_value())
+    for source in (files.secrets_file, files.file):
+        if source.exists():
+            write_file(target.with_name(source.name), source.read_text("utf-8"), mode=0o600)
+    if has_token:
+        copied = SettingsFiles(target)
+        copied.set(("server", "host"), "0.0.0.0")  # noqa: S104 - the container's own; compose.yaml publishes it
+        copied.save()

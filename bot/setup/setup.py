@@ -1,0 +1,68 @@
+"""What every step of `commonplace init` works with."""
+
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from bot.config.errors import ConfigError
+from bot.setup import phrases
+from bot.setup.errors import SetupFailed
+from bot.setup.questions import AnswerOption, InvalidAnswer, Parse, Questions
+from bot.setup.settings_files import SettingsFiles
+
+if TYPE_CHECKING:
+    from bot.setup.toml_edit import Keys
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The files, the person, and the environment."""
+
+    files: SettingsFiles
+    questions: Questions
+    environment: Mapping[str, str]
+    runner: asyncio.Runner
+
+    def wait_for(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Run a coroutine to its end, or until Ctrl-C."""
+        return self.runner.run(work)
+
+    def parse_as(self, *keys: str) -> Parse:
+        """Return a function that accepts what the setting of these keys may be."""
+
+        def parse(typed: str) -> str:
+            self.check(keys, typed)
+            return typed
+
+        return parse
+
+    def check(self, keys: "Keys", value: Any) -> None:
+        """Raise InvalidAnswer if the settings cannot have this value."""
+        try:
+            self.files.check(keys, value)
+        except ConfigError as error:  # it is in no file yet
+            raise InvalidAnswer(str(error).partition(" (in ")[0]) from None
+
+    def what_now(self, reason: str, *, is_rejected: bool) -> str:
+        """Say why a test failed; return `again`, `keep` or `skip`.
+
+        Without a terminal, keep what could not be tested. Raises SetupFailed there for what `is_rejected`.
+        """
+        if self.questions.is_unattended and is_rejected:
+            raise SetupFailed(phrases.REJECTED.format(reason=reason))
+        self.questions.say((phrases.TEST_FAILED if is_rejected else phrases.NOT_TESTED).format(reason=reason))
+        options = (
+            AnswerOption("again", phrases.AGAIN),
+            AnswerOption("keep", phrases.KEEP_ANYWAY),
+            AnswerOption("skip", phrases.SKIP),
+        )
+        default = "keep" if self.questions.is_unattended else "again"
+        return self.questions.choose("", phrases.AGAIN_TITLE, options, default=default)
+
+
+def add_missing(entries: Sequence[str], entry: str) -> list[str]:
+    """Return the entries with one more at the end, unless they have it."""
+    return [*entries, *([] if entry in entries else [entry])]

@@ -1,0 +1,218 @@
+"""The steps about Telegram and Discord, against servers that behave like them."""
+
+import asyncio
+import socket
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bot.process_lock import ProcessLock
+from bot.setup.errors import InvalidFlag, SetupFailed
+from bot.setup.questions import Questions
+from tests.bot.setup.setting_up import answer, give, without_variables
+from tests.fakes.bot_api.faults import Fault
+from tests.fakes.bot_api.receiving import Webhook
+from tests.fakes.bot_api.server import BotApi
+from tests.fakes.discord_api.server import DiscordApi
+from tests.fakes.typing_person import TypingPerson
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
+
+OTHER = "987654321:AAF-another-token-of-the-fake-bot_api"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    without_variables(monkeypatch)
+    return tmp_path
+
+
+def use(folder: Path, name: str, base: str, more: str = "") -> None:
+    (folder / "config.toml").write_text(f'[{name}]\napi_base = "{base}"\n{more}')
+
+
+def token_in(folder: Path) -> str:
+    file = folder / "secrets.toml"
+    return file.read_text() if file.exists() else ""
+
+
+async def test_the_first_who_writes_is_shown_and_becomes_owner_if_confirmed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with BotApi() as api:
+        use(folder, "telegram", api.url)
+        await api.person(9, "Mallory").say("let me in")
+        anna = api.person(7, "Anna", last_name="Berg", username="anna")
+
+        def decline() -> str:
+            api.do(anna.say("hello"))
+            return "n"
+
+        files = await answer(
+            folder,
+            "telegram",
+            ("The bot's token", f" {api.token}\n"),
+            ("Mallory (id 9) wrote to it", decline),
+            ("Anna Berg (@anna, id 7) wrote to it", "y"),
+        )
+        settings = files.settings()
+        assert settings.access.owners == ("telegram:7",)
+        assert settings.telegram.token.get_secret_value() == api.token
+        assert api.token not in (folder / "config.toml").read_text()
+        said = capsys.readouterr().out
+        assert "@commonplace_bot, whose owner is Anna Berg" in said
+        assert api.token not in said
+        # The service will get both messages.
+        assert len(api.bot.inbox.pending) == 2
+        assert {call.parameters.get("offset", 0) for call in api.calls_of("getUpdates")} == {0}
+
+
+async def test_it_waits_for_a_message_that_comes_later_and_groups_do_not_count(folder: Path) -> None:
+    async with BotApi() as api:
+        use(folder, "telegram", api.url)
+        anna = api.person(7, "Anna")
+        group = api.group("Family", anna)
+        await anna.say("hi @commonplace_bot", group)
+
+        async def write_when_listening() -> None:
+            await api.wait_until(lambda: api.calls_of("getUpdates"))
+            await anna.say("hello")
+
+        writing = asyncio.create_task(write_when_listening())
+        files = await answer(folder, "telegram", ("token", api.token), ("Anna (id 7)", "yes"))
+        await writing
+        assert files.settings().access.owners == ("telegram:7",)
+
+
+async def test_the_wait_can_be_skipped() -> None:
+    async def return_after(seconds: float) -> str:
+        await asyncio.sleep(seconds)
+        return "done"
+
+    with closing(TypingPerson()) as person:
+        questions = Questions({}, person)
+        waiting = asyncio.create_task(questions.wait_unless_skipped(return_after(60), seconds=60))
+        await asyncio.sleep(0)
+        person.press_enter()
+        assert await asyncio.wait_for(waiting, 5) is None
+        assert await questions.wait_unless_skipped(return_after(60), seconds=0.01) is None
+        assert await questions.wait_unless_skipped(return_after(0), seconds=5) == "done"
+
+
+async def test_a_wrong_token_is_asked_for_again_and_never_written(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with BotApi() as api:
+        use(folder, "telegram", api.url)
+        files = await answer(
+            folder,
+            "telegram",
+            ("token", "not a token"),
+            ("token", "12345:wrong"),
+            ("Number", "again"),
+            ("token", "12345:wrong"),
+            ("Number", "3"),
+        )
+        assert not files.settings().telegram.is_configured
+        said = capsys.readouterr().out
+        assert "a bot token from @BotFather" in said
+        assert "Telegram rejects it (401 Unauthorized)" in said
+        with pytest.raises(SetupFailed, match="Telegram rejects it"):
+            await give(folder, "telegram", telegram_token_file="12345:wrong")
+        with pytest.raises(InvalidFlag, match="--telegram-token-file"):
+            await give(folder, "telegram", telegram_token_file="no token")
+    assert token_in(folder) == ""
+
+
+async def test_what_cannot_be_reached_may_be_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        use(folder, "telegram", f"http://127.0.0.1:{free.getsockname()[1]}")
+    files = await answer(folder, "telegram", ("token", OTHER), ("Number", "2"))
+    assert files.settings().telegram.token.get_secret_value() == OTHER
+    files = await give(folder, "telegram", telegram_token_file=f"{OTHER}x", telegram_owner="7")
+    assert files.settings().telegram.token.get_secret_value() == f"{OTHER}x"
+    assert files.settings().access.owners == ("telegram:7",)
+    said = capsys.readouterr().out
+    assert "I could not test that" in said
+    assert OTHER not in said
+
+
+async def test_a_webhook_is_removed_only_if_that_is_wanted(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with BotApi() as api:
+        use(folder, "telegram", api.url)
+        api.bot.inbox.set_webhook(Webhook("https://other.example/hook"))
+        await answer(folder, "telegram", ("token", api.token), ("come here instead", "n"))
+        assert api.bot.inbox.webhook is not None
+        assert "a web address at other.example" in capsys.readouterr().out
+        await api.person(7, "Anna").say("hi")
+        files = await answer(
+            folder, "telegram", ("Another token", ""), ("come here instead", "y"), ("Anna", "y")
+        )
+        assert api.bot.inbox.webhook is None
+        assert len(api.bot.inbox.pending) == 1
+        assert files.settings().access.owners == ("telegram:7",)
+
+
+async def test_another_program_that_receives_is_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with BotApi() as api:
+        use(folder, "telegram", api.url)
+        api.fail("getUpdates", Fault.status(409))
+        files = await answer(folder, "telegram", ("token", api.token))
+        assert files.settings().telegram.is_configured
+        said = capsys.readouterr().out
+        assert "another program is receiving this bot's messages" in said
+        assert "/pair CODE owner" in said
+
+
+async def test_a_service_that_runs_with_this_bot_is_left_alone(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with BotApi() as api:
+        use(folder, "telegram", api.url, f'token = "{api.token}"\n')
+        with ProcessLock(folder / "workspace" / ".commonplace" / "locks"):
+            await answer(folder, "telegram", ("Another token", ""))
+        assert api.calls_of("getUpdates") == []
+        said = capsys.readouterr().out
+        assert "Commonplace is running with this bot" in said
+        assert "restart it" in said
+
+
+async def test_a_repetition_keeps_what_is_there(folder: Path) -> None:
+    async with BotApi() as api:
+        more = f'token = "{api.token}" # mine\n[access]\nowners = ["telegram:7"]\n'
+        use(folder, "telegram", api.url, more)
+        before = (folder / "config.toml").read_text()
+        await answer(folder, "telegram", ("Another token", ""))
+        assert (folder / "config.toml").read_text() == before
+        second = api.add_bot(OTHER, "second_bot")
+        files = await answer(folder, "telegram", ("Another token", second.token))
+        assert files.settings().telegram.token.get_secret_value() == OTHER
+        assert 'token = "" # mine' in (folder / "config.toml").read_text()
+
+
+async def test_discord_prints_the_invitation_and_knows_who_registered_the_bot(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with DiscordApi() as api:
+        anna = api.person("anna")
+        use(folder, "discord", api.api_base)
+        files = await answer(folder, "discord", ("token", api.token), ("anna", ""))
+        assert files.settings().access.owners == (f"discord:{anna.id}",)
+        assert f"client_id={api.bot.id}&scope=bot+applications.commands" in capsys.readouterr().out
+        with pytest.raises(SetupFailed, match="Discord rejects it"):
+            await give(folder, "discord", discord_token_file="wrong")
+        files = await give(folder, "discord", discord_owner="12345678901234567")
+        assert files.settings().access.owners == (f"discord:{anna.id}", "discord:12345678901234567")
+
+
+async def test_an_owner_that_is_no_id_is_wrong_usage(folder: Path) -> None:
+    async with BotApi() as api:
+        use(folder, "telegram", api.url)
+        with pytest.raises(InvalidFlag, match=r"--telegram-owner: .*numeric Telegram ids"):
+            await give(folder, "telegram", telegram_token_file=api.token, telegram_owner="@anna")

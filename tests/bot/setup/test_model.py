@@ -1,0 +1,201 @@
+"""The step about the language model, against servers that behave like the providers."""
+
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.models.known_providers import KNOWN_PROVIDERS
+from bot.setup.errors import InvalidFlag, SetupFailed
+from bot.setup.model_offers import OFFERS
+from tests.bot.setup.setting_up import answer, give, without_variables
+from tests.fakes.anthropic_server import AnthropicServer
+from tests.fakes.model_server import KEY, ModelAnswer
+from tests.fakes.ollama_server import OllamaServer
+from tests.fakes.openai_server import MODEL, OpenAIServer
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
+NOTEBOOK = "builtin/notebook"
+SERVER, NO_MODEL = "server", "none"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    without_variables(monkeypatch)
+    monkeypatch.setenv("COMMONPLACE_PROVIDERS__OLLAMA__BASE_URL", closed_address())
+    return tmp_path
+
+
+@pytest.fixture
+async def openai() -> AsyncIterator[OpenAIServer]:
+    async with OpenAIServer() as server:
+        server.always(ModelAnswer("Hello."))
+        yield server
+
+
+def closed_address() -> str:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{free.getsockname()[1]}"
+
+
+def test_every_offer_is_of_a_provider_that_needs_a_key() -> None:
+    needing = {name for name, provider in KNOWN_PROVIDERS.items() if provider.needs_key}
+    assert {offer.provider for offer in OFFERS} == needing
+    assert len(OFFERS) == len(needing)
+
+
+async def test_another_server_is_asked_for_all_it_needs_and_tested_by_one_call(
+    folder: Path, openai: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = await answer(
+        folder,
+        "model",
+        ("Number", SERVER),
+        ("short name", "my server"),
+        ("short name", "mine"),
+        ("Its address", "localhost"),
+        ("Its address", openai.base_url),
+        ("API key", KEY),
+        ("Model", MODEL),
+    )
+    settings = files.settings()
+    assert settings.models.chain == (f"mine/{MODEL}", NOTEBOOK)
+    assert settings.providers["mine"].keys == (KEY,)
+    assert KEY not in (folder / "config.toml").read_text()
+    assert len(openai.requests) == 1
+    said = capsys.readouterr().out
+    assert "It answered." in said
+    assert KEY not in said
+
+
+async def test_a_wrong_key_is_asked_for_again_and_the_rest_is_kept(
+    folder: Path, openai: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = await answer(
+        folder,
+        "model",
+        ("Number", SERVER),
+        ("short name", ""),
+        ("Its address", openai.base_url),
+        ("API key", "wrong"),
+        ("Model", MODEL),
+        ("Number", "1"),
+        ("Another API key", KEY),
+        ("Model", ""),
+    )
+    assert files.settings().providers["mine"].keys == (KEY,)
+    assert "API key missing or rejected" in capsys.readouterr().out
+
+
+async def test_an_unknown_model_is_asked_for_again_and_skipping_writes_nothing(
+    folder: Path, openai: OpenAIServer
+) -> None:
+    files = await answer(
+        folder,
+        "model",
+        ("Number", SERVER),
+        ("short name", ""),
+        ("Its address", openai.base_url),
+        ("API key", KEY),
+        ("Model", "gpt-tset"),
+        ("Number", "again"),
+        ("Another API key", ""),
+        ("Model", "gpt-tets"),
+        ("Number", "skip"),
+    )
+    assert files.settings().models.chain == (NOTEBOOK,)
+    assert not files.secrets_file.exists()
+
+
+async def test_a_known_provider_takes_the_key_of_the_environment_if_that_is_wanted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with AnthropicServer() as server:
+        server.always(ModelAnswer("Hello."))
+        (folder / "config.toml").write_text(f'[providers.anthropic]\nbase_url = "{server.base_url}"\n')
+        monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+        model = server.model if hasattr(server, "model") else "claude-sonnet-4-5"
+        files = await answer(
+            folder, "model", ("Number", "anthropic"), ("ANTHROPIC_API_KEY is set", "y"), ("Model", model)
+        )
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    assert files.settings().providers["anthropic"].keys == (KEY,)
+    assert files.settings().models.chain == (f"anthropic/{model}", NOTEBOOK)
+
+
+async def test_ollama_is_found_with_its_models(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with OllamaServer(installed=("nomic-embed-text:latest", "qwen3:latest")) as server:
+        server.always(ModelAnswer("Hello."))
+        monkeypatch.setenv("COMMONPLACE_PROVIDERS__OLLAMA__BASE_URL", server.base_url)
+        files = await answer(folder, "model", ("Number", ""), ("Model", ""))
+        assert files.settings().models.chain == ("ollama/qwen3", NOTEBOOK)
+        said = capsys.readouterr().out
+        assert "1  Ollama" in said
+        assert "found: qwen3\n" in said
+        server.installed = ()
+        await answer(folder, "model", ("Number", ""))
+        assert "has no model for chats: run `ollama pull qwen3`" in capsys.readouterr().out
+
+
+async def test_none_yet_is_fine_and_changes_nothing(folder: Path) -> None:
+    (folder / "config.toml").write_text("# mine\n")
+    await answer(folder, "model", ("Number", ""))
+    assert (folder / "config.toml").read_text() == "# mine\n"
+
+
+async def test_the_models_that_were_there_stay_as_fallback_or_go(folder: Path, openai: OpenAIServer) -> None:
+    (folder / "config.toml").write_text(
+        f'[models]\nchain = ["openai/gpt-4.1", "{NOTEBOOK}"]\n'
+        f'[providers.mine]\nkind = "openai"\nbase_url = "{openai.base_url}"\n'
+    )
+    files = await give(folder, "model", model=f"mine/{MODEL}", api_key_file=KEY)
+    assert files.settings().models.chain == (f"mine/{MODEL}", "openai/gpt-4.1", NOTEBOOK)
+    files = await answer(
+        folder,
+        "model",
+        ("Another API key", ""),
+        ("if it cannot", "n"),
+        given={"model": f"mine/{MODEL}"},
+    )
+    assert files.settings().models.chain == (f"mine/{MODEL}", NOTEBOOK)
+
+
+async def test_without_a_network_it_may_be_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    address = f"{closed_address()}/v1"
+    files = await answer(
+        folder,
+        "model",
+        ("Number", SERVER),
+        ("short name", ""),
+        ("Its address", address),
+        ("API key", ""),
+        ("Number", "keep"),
+        ("Model", "m"),
+    )
+    assert files.settings().models.chain == ("mine/m", NOTEBOOK)
+    assert "I could not test that" in capsys.readouterr().out
+    files = await give(folder, "model", model="mine/n", base_url=address)
+    assert files.settings().models.chain == ("mine/n", "mine/m", NOTEBOOK)
+
+
+async def test_flags_that_are_wrong_are_told_and_nothing_is_written(
+    folder: Path, openai: OpenAIServer
+) -> None:
+    with pytest.raises(InvalidFlag, match='--model: "provider/model", such as'):
+        await give(folder, "model", model="gpt-4.1")
+    with pytest.raises(InvalidFlag, match="--model"):
+        await give(folder, "model", model="nobody/knows")
+    with pytest.raises(InvalidFlag, match="--base-url"):
+        await give(folder, "model", model="mine/m", base_url="localhost")
+    with pytest.raises(InvalidFlag, match="--api-key-file: it has characters") as caught:
+        await give(folder, "model", model=f"mine/{MODEL}", base_url=openai.base_url, api_key_file="sk-a\nb")
+    assert "sk-a" not in str(caught.value)
+    with pytest.raises(SetupFailed, match="API key missing or rejected"):
+        await give(folder, "model", model=f"mine/{MODEL}", base_url=openai.base_url, api_key_file="wrong")
+    with pytest.raises(SetupFailed, match="Nothing was written for it"):
+        await give(folder, "model", model="mine/other", base_url=openai.base_url, api_key_file=KEY)
+    assert list(folder.iterdir()) == []

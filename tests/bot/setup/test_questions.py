@@ -1,0 +1,72 @@
+"""Questions at a terminal, and their answers by flags."""
+
+from contextlib import closing
+
+import pytest
+
+from bot.setup.errors import InvalidFlag
+from bot.setup.questions import AnswerOption, InvalidAnswer, Questions
+from tests.fakes.typing_person import TypingPerson
+
+FRUIT = (AnswerOption("apple", "an apple", "a tree"), AnswerOption("plum", "a plum"))
+
+
+def even(typed: str) -> str:
+    if not typed.isdecimal() or int(typed) % 2:
+        raise InvalidAnswer("an even number")
+    return typed
+
+
+def test_a_question_is_asked_until_the_answer_is_valid(capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(TypingPerson(("How many", "three"), ("How many", " 4 "))) as person:
+        assert Questions({}, person).ask("count", "How many", parse=even) == "4"
+    assert capsys.readouterr().out == "  an even number\n"
+    with closing(TypingPerson(("How many", ""))) as person:
+        assert Questions({}, person).ask("count", "How many", default="2", parse=even) == "2"
+
+
+def test_an_option_is_its_number_or_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    for typed, name in {"2": "plum", "Plum": "plum", "": "apple"}.items():
+        with closing(TypingPerson(("Number", "3"), ("Number", "pear"), ("Number", typed))) as person:
+            assert Questions({}, person).choose("", "Which?", FRUIT, default="apple") == name
+    assert "  1  an apple  a tree\n   2  a plum\n" in capsys.readouterr().out
+
+
+def test_yes_and_no_are_asked_for_until_it_is_one_of_them() -> None:
+    for typed, answer in {"y": True, "YES": True, "no": False, "": True}.items():
+        with closing(TypingPerson(("Sure? [Y/n]", "perhaps"), ("Sure? [Y/n]", typed))) as person:
+            assert Questions({}, person).confirm("", "Sure?", default=True) is answer
+
+
+def test_a_flag_answers_once_and_is_not_asked_about() -> None:
+    with closing(TypingPerson(("How many", "6"))) as person:
+        questions = Questions({"count": "4", "sure": "yes", "fruit": "plum"}, person)
+        assert questions.ask("count", "How many", parse=even) == "4"
+        assert questions.ask("count", "How many", parse=even) == "6"
+        assert questions.confirm("sure", "Sure?", default=False)
+        assert questions.choose("fruit", "Which?", FRUIT, default="apple") == "plum"
+        assert not questions.has("count", "sure", "fruit")
+
+
+def test_without_a_terminal_the_defaults_answer_and_wrong_flags_are_told() -> None:
+    questions = Questions({"count": "3", "fruit": "pear"})
+    with pytest.raises(InvalidFlag, match="--count: an even number"):
+        questions.ask("count", "How many", parse=even)
+    with pytest.raises(InvalidFlag, match="--fruit: choose one of apple, plum"):
+        questions.choose("fruit", "Which?", FRUIT, default="apple")
+    assert questions.ask("count", "How many", default="2", parse=even) == "2"
+    assert questions.choose("fruit", "Which?", FRUIT, default="plum") == "plum"
+    assert not questions.confirm("", "Sure?", default=False)
+
+
+def test_lines_are_broken_between_words_and_links_never(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    with closing(TypingPerson()) as person:
+        questions = Questions({}, person)
+        questions.say("  one two three four five\n\nhttps://example.org/a-long-link")
+        questions.say("one two three four five", verbatim=True)
+    assert capsys.readouterr().out == (
+        "  one two three\n  four five\n\nhttps://example.org/a-long-link\none two three four five\n"
+    )

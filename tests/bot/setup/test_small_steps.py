@@ -1,0 +1,106 @@
+"""The steps about name and time zone, notes, and the status page."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.config.settings import load_settings
+from bot.setup.errors import InvalidFlag
+from bot.setup.notes import suggest_name
+from tests.bot.setup.setting_up import answer, give, without_variables
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    without_variables(monkeypatch)
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+async def test_the_zone_of_the_machine_is_offered_and_followed(folder: Path) -> None:
+    files = await answer(folder, "you", ("called", ""), ("time zone", ""))
+    assert files.settings().timezone == ""
+    files = await answer(folder, "you", ("called", "Robin"), ("time zone", "Asia/Tokyo"))
+    assert (files.settings().agent.name, files.settings().timezone) == ("Robin", "Asia/Tokyo")
+    files = await answer(folder, "you", ("called", ""), ("time zone", ""))
+    assert (files.settings().agent.name, files.settings().timezone) == ("Robin", "Asia/Tokyo")
+
+
+async def test_a_zone_that_does_not_exist_is_asked_for_again(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = await answer(
+        folder, "you", ("called", ""), ("time zone", "Europe/Berln"), ("time zone", "Europe/Paris")
+    )
+    assert files.settings().timezone == "Europe/Paris"
+    said = capsys.readouterr().out
+    assert 'did you mean "Europe/Berlin"?\n' in said
+    with pytest.raises(InvalidFlag, match=r"--timezone: .*did you mean"):
+        await give(folder, "you", timezone="Europe/Berln")
+
+
+async def test_the_notes_can_live_in_another_folder(folder: Path) -> None:
+    (folder / "file").write_text("")
+    files = await answer(
+        folder, "notes", ("Number", "2"), ("Which folder", "~/file"), ("Which folder", "~/my notes")
+    )
+    assert files.settings().workspace == folder / "my notes"
+    assert (folder / "my notes" / "memory").is_dir()
+
+
+async def test_a_vault_is_searched_where_it_lies(folder: Path) -> None:
+    vault = folder / "My Vault"
+    vault.mkdir()
+    await answer(
+        folder,
+        "notes",
+        ("Number", "vault"),
+        ("Which folder", "nowhere"),
+        ("Which folder", str(vault)),
+        ("Its name", "memory/x"),
+        ("Its name", ""),
+        ("May I change", "maybe"),
+        ("May I change", ""),
+    )
+    [found] = load_settings(folder / "config.toml").memory.folders
+    assert (found.path, found.name, found.write) == (str(vault), "my-vault", False)
+    await answer(folder, "notes", ("Number", "vault"), ("Which folder", str(vault)), ("Which folder", ""))
+    other = folder / "other"
+    other.mkdir()
+    files = await give(folder, "notes", vault=str(other), vault_name="second", vault_write="yes")
+    assert [(each.name, each.write) for each in files.settings().memory.folders] == [
+        ("my-vault", False),
+        ("second", True),
+    ]
+
+
+async def test_a_vault_that_cannot_be_one_is_refused(folder: Path) -> None:
+    (folder / "workspace" / "memory").mkdir(parents=True)
+    with pytest.raises(InvalidFlag, match=r"--vault: "):
+        await give(folder, "notes", vault=str(folder / "workspace"))
+    with pytest.raises(InvalidFlag, match=r"--vault: .* is not a folder"):
+        await give(folder, "notes", vault=str(folder / "nowhere"))
+    (folder / "one").mkdir()
+    with pytest.raises(InvalidFlag, match=r"--vault-name"):
+        await give(folder, "notes", vault=str(folder / "one"), vault_name="a/b")
+    assert not (folder / "config.toml").exists()
+
+
+def test_a_name_is_suggested_for_every_folder() -> None:
+    for path, name in {"/v/My Vault": "my-vault", "/v/笔记": "笔记", "/v/---": "vault", "/": "vault"}.items():
+        assert suggest_name(path) == name
+
+
+async def test_a_token_for_the_page_is_made_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = await answer(folder, "page", ("http://127.0.0.1:8321/", "n"))
+    assert not files.secrets_file.exists()
+    assert "everybody who uses this machine can open" in capsys.readouterr().out
+    files = await answer(folder, "page", ("http://127.0.0.1:8321/", ""))
+    token = files.settings().server.token.get_secret_value()
+    assert len(token) >= 32
+    files = await answer(folder, "page", ("Make a new one", ""))
+    assert files.settings().server.token.get_secret_value() == token
+    files = await give(folder, "page", page_token="yes")
+    assert files.settings().server.token.get_secret_value() not in ("", token)
+    assert token not in capsys.readouterr().out
