@@ -55,6 +55,7 @@ def test_the_example_settings_equal_the_defaults(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("no_environment")
 def test_the_examples_within_the_example_settings_work_too(tmp_path: Path) -> None:
     text = re.sub(r"^#(?=\S)", "", example(), flags=re.MULTILINE)
+    text = text.replace("put-your-own-secret-here", "my-own-secret-as-told")
     file = tmp_path / "config.toml"
     file.write_text(text, "utf-8")
     settings = load_settings(file)

@@ -284,6 +284,10 @@ def _add_import_command(command: Callable[[str, str], _Parser]) -> None:
 
 def _add_mcp_command(command: Callable[[str, str], _Parser]) -> None:
     mcp = command("mcp", "Let another program use the notes: an MCP server on standard input and output")
+    mcp.epilog = (
+        "It never reads ./config.toml, which may be another program's. Without --config and $COMMONPLACE_CONFIG, its "
+        "settings are the workspace's own: the config.toml in that folder or beside it that names it."
+    )
     mcp.add_argument(
         "--rights",
         choices=("read", "append", "write"),
@@ -425,9 +429,10 @@ def _run(options: argparse.Namespace) -> int:
             return run_doctor(config, workspace, as_json=options.json)
         import asyncio
 
-        from bot.config.settings import load_settings
+        from bot.config.settings import load_settings, load_workspace_settings
 
-        settings = load_settings(config, workspace)
+        load = load_workspace_settings if options.command == "mcp" else load_settings
+        settings = load(config, workspace)
         _redact_server_texts(settings)
         if options.command != "restore" and os.path.lexists(settings.private_folder / "restore.json"):
             from bot.process_lock import RESTORE_UNFINISHED

@@ -5,6 +5,9 @@ It has all rights unless told otherwise, since anyone who can start it can chang
 
 import argparse
 import asyncio
+import os
+import shlex
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -38,7 +41,7 @@ VECTORS_LOCK = "vectors.lock"
 """Held by the one server that makes vectors while no service runs."""
 TURN_SECONDS = 2.0
 """Seconds between checks whose turn it is to make vectors."""
-HOW_TO_CHANGE = "to change that, start commonplace mcp with other --rights, or with --conversations"
+HOW_TO_CHANGE = "start commonplace mcp with {option}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,14 @@ def run_mcp(options: argparse.Namespace, settings: "Settings", streams: tuple[in
         check_library()
     except LibraryMissing as missing:
         raise CommandFailed(str(missing)) from missing
+    if not settings.workspace.is_dir():  # a mistyped name would be a new, empty memory
+        folder = settings.workspace
+        create = shlex.join(["commonplace", "init", str(folder), "--workspace", str(folder)])
+        raise CommandFailed(
+            f"there is no workspace at {folder}; correct the path, or create it with: {create}"
+        )
+    if os.isatty(streams[0]):
+        sys.stderr.write("Waiting for a program on standard input; Ctrl-D ends.\n")
     client = McpClient(options.rights, options.conversations, how_to_change=HOW_TO_CHANGE)
     with block_restore(settings):
         try:

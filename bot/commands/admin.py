@@ -49,9 +49,10 @@ async def show_config(call: CommandCall, services: Services) -> str:
     if call.options.get("action") == "reload":
         told = await _reload(services)
         at_terminal = call.message.chat.channel == TERMINAL
-        return (
-            f"{told} {phrases.CONFIG_IN_SERVICE_TOO}" if at_terminal and _reload_service(services) else told
-        )
+        if not (at_terminal and _reload_service(services)):
+            return told
+        here = told.replace(phrases.CONFIG_SAME, phrases.CONFIG_SAME_HERE)
+        return f"{here} {phrases.CONFIG_IN_SERVICE_TOO}"
     settings = services.settings
     secrets = collect_secrets(settings)  # removed before a long value is cut
     rows = [

@@ -32,6 +32,8 @@ class SettingsChanges:
     """Settings that can change while the program runs."""
     restart: tuple[str, ...] = ()
     """Settings that take effect after a restart."""
+    removed: tuple[str, ...] = ()
+    """Those of `live` that are gone, such as a table that was deleted."""
 
 
 def _reread(settings: "Settings") -> "Settings":
@@ -105,8 +107,11 @@ class LiveSettings:
         restart += [
             name for differs in self._restart_checks for name in differs(fresh) if name not in restart
         ]
+        live = [keys for keys in differing if self._is_followed(keys)]
         return SettingsChanges(
-            tuple(format_key(keys) for keys in differing if self._is_followed(keys)), tuple(restart)
+            tuple(map(format_key, live)),
+            tuple(restart),
+            tuple(format_key(keys) for keys in live if _is_removed(keys, fresh)),
         )
 
     def _apply(self, fresh: "Settings") -> None:
@@ -181,10 +186,14 @@ async def reload_on_hangup(live_settings: LiveSettings, supervisor: "Supervisor"
 
 def format_changes(changes: SettingsChanges) -> str:
     """Return a text about settings that were reloaded."""
-    parts = [phrases.CONFIG_RELOADED.format(keys=", ".join(changes.live))] if changes.live else []
-    if changes.restart:
-        parts.append(phrases.CONFIG_AFTER_RESTART.format(keys=", ".join(changes.restart)))
-    return " ".join(parts) or phrases.CONFIG_SAME
+    active = [key for key in changes.live if key not in changes.removed]
+    told = (
+        (phrases.CONFIG_ACTIVE, active),
+        (phrases.CONFIG_REMOVED, changes.removed),
+        (phrases.CONFIG_AFTER_RESTART, changes.restart),
+    )
+    parts = [phrase.format(keys=", ".join(keys)) for phrase, keys in told if keys]
+    return " ".join([phrases.CONFIG_RELOADED, *(parts or [phrases.CONFIG_SAME])])
 
 
 def _find_differing(old: "BaseModel", new: "BaseModel", keys: Keys = ()) -> Iterator[Keys]:
@@ -205,6 +214,16 @@ def _find_differing(old: "BaseModel", new: "BaseModel", keys: Keys = ()) -> Iter
                     yield (*path, entry)
         else:
             yield path
+
+
+def _is_removed(keys: Keys, fresh: "BaseModel") -> bool:
+    """Return whether the new settings lack the entry of a table that `keys` lead to."""
+    place: Any = fresh
+    for key in keys:
+        if isinstance(place, dict) and key not in place:
+            return True
+        place = place[key] if isinstance(place, dict) else getattr(place, key)
+    return False
 
 
 def _is_in_section(keys: Keys, section: Keys) -> bool:

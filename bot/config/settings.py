@@ -55,6 +55,8 @@ PRIVATE_FOLDER = ".commonplace"
 SECRETS_NAME = "secrets.toml"
 
 MIN_MCP_TOKEN_CHARS = 16
+EXAMPLE_TOKENS = frozenset({"put-your-own-secret-here", "and-another-secret-here"})
+"""What the example file and docs/mcp.md show, and anybody can read there."""
 MAX_MCP_TOKENS = 32
 MAX_MCP_NAME_CHARS = 40
 
@@ -151,6 +153,8 @@ class McpTokenSettings(Section):
                 f"at least {MIN_MCP_TOKEN_CHARS} letters, digits and signs without spaces, for example from "
                 "`openssl rand -hex 24`"
             )
+        if token in EXAMPLE_TOKENS:
+            raise ValueError("your own: `openssl rand -hex 24` prints one")
         return value
 
 
@@ -775,7 +779,50 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
 
     The environment wins over the files, and `workspace` (relative to the working folder) over both.
     """
-    file = config_file(config)
+    return _load(config_file(config), config, workspace)
+
+
+def load_workspace_settings(config: Path | None = None, workspace: Path | None = None) -> Settings:
+    """Read the settings for a command that other programs start in folders of theirs. Raises `ConfigError`.
+
+    `config.toml` of such a folder is not ours. Without `config` and $COMMONPLACE_CONFIG, the file is the workspace's
+    own: `config.toml` in it or beside it, if that names it as its workspace.
+    """
+    if config or os.environ.get("COMMONPLACE_CONFIG"):
+        return load_settings(config, workspace)
+    named = workspace or os.environ.get(f"{PREFIX}WORKSPACE")
+    folder = _working_folder() / _expand(Path(named), "workspace") if named else default_workspace()
+    file = _file_of_workspace(folder)
+    return _load(file, file, workspace)
+
+
+def _file_of_workspace(folder: Path) -> Path | None:
+    files = (folder / "config.toml", folder.parent / "config.toml")
+    return next((file for file in files if file.is_file() and _names_workspace(file, folder)), None)
+
+
+def _names_workspace(file: Path, folder: Path) -> bool:
+    """Return whether the file is the settings file of the workspace `folder`.
+
+    It may name it by leaving the key out, but so does the `config.toml` of any other program: then there must already
+    be something of ours in the folder, which also decides about a file that cannot be read.
+    """
+    is_ours = (folder / PRIVATE_FOLDER).is_dir()
+    try:
+        table = read_toml(file)
+    except ConfigError:
+        return is_ours
+    named = table.get("workspace", str(Settings.model_fields["workspace"].default) if is_ours else "")
+    if not (isinstance(named, str) and named.strip()):
+        return False
+    try:
+        return (file.parent / _expand(Path(named), "workspace")).samefile(folder)
+    except (OSError, ValueError, ConfigError):  # it is of another workspace, which may be gone
+        return False
+
+
+def _load(file: Path | None, config: Path | None, workspace: Path | None) -> Settings:
+    """Read this file and the environment; `config` and `workspace` are the arguments of `load_settings`."""
     secrets = find_secrets_file(file)
     return resolve_settings(_read(file, secrets), ReadFrom(file, secrets, config, workspace))
 

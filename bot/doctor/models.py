@@ -29,7 +29,7 @@ KEYS_ASKED = 8
 """Maximum number of keys that are tried for one provider."""
 OPENROUTER = "https://openrouter.ai/api/v1"
 _ADDRESS = {"openai": "it must end in a version, such as /v1", "other": "it must not end in a version"}
-INSTALL_LOCAL = "run: pip install 'commonplace[local]'"
+INSTALL_LOCAL = "run make local, in your clone"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,9 @@ from memory.index.vector_search.sqlite_vec import ExtensionMissing, load_extensi
 
 TOPIC = Topic("program")
 MIN_PYTHON = (3, 11)
-INSTALL_AGAIN = "reinstall Commonplace in its own environment: pip install --upgrade commonplace"
+INSTALL_AGAIN = (
+    "reinstall Commonplace in its own environment: run make clean and make .venv/runtime, in your clone"
+)
 
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*\(?([^;)]*)\)?\s*(;.*)?")
 _BOUND = re.compile(r"(>=|<|==)\s*([0-9][0-9.]*)")

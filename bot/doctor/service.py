@@ -159,8 +159,14 @@ def _check_programs(settings: Settings) -> Iterator[Check]:
     """Check that programs with a token can be served, and that their tokens are not sent in the clear."""
     tokens = settings.mcp.tokens
     if not tokens:
+        yield TOPIC.ok("programs", "off: there is no token under [mcp.tokens], so /mcp does not exist")
         return
-    names = format_list([f"{name} ({each.rights})" for name, each in tokens.items()])
+    names = format_list(
+        [
+            f"{name} ({each.rights}{', conversations' if each.conversations else ''})"
+            for name, each in tokens.items()
+        ]
+    )
     if not is_installed():
         detail = f"programs have a token ({names}), but the library for MCP is not installed"
         yield TOPIC.fail("programs", detail, f"run {HOW_TO_INSTALL}, or remove [mcp.tokens]")

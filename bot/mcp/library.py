@@ -2,9 +2,7 @@
 
 from importlib.util import find_spec
 
-HOW_TO_INSTALL = (
-    "pip install 'commonplace[mcp]' (from a clone: make mcp; in Docker: MCP=true and a new build)"
-)
+HOW_TO_INSTALL = "make mcp, in your clone (in Docker: docker/setup MCP=true and a new build)"
 
 
 class LibraryMissing(Exception):

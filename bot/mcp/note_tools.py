@@ -102,9 +102,10 @@ class NoteTools:
         client = self._client
         needed = RIGHT_FOR.get(name, "read")
         if not client.may(needed):
-            return f'{name} needs the right "{needed}", but this program has "{client.rights}"; {client.how_to_change}.'
+            how = client.tell_how_to_allow(needed)
+            return f'{name} needs the right "{needed}", but this program has "{client.rights}"; {how}.'
         if name == "conversation_get" and not client.conversations:
-            return f"This program may not read conversations; {client.how_to_change}."
+            return f"This program may not read conversations; {client.tell_how_to_allow_conversations()}."
         return ""
 
 

@@ -40,7 +40,7 @@ from pydantic import ValidationError
 
 from bot.archives.backup import program_version
 from bot.log.context import log_context
-from bot.mcp.client import McpClient, clean_name
+from bot.mcp.client import McpClient, quote_name
 from bot.mcp.note_prompts import PROMPTS, BadPrompt, render_prompt
 from bot.mcp.note_resources import (
     NOT_FOUND,
@@ -243,7 +243,7 @@ def _client_name(ctx: "ServerRequestContext[Any]", client: McpClient) -> str:
     if client.name:
         return client.name
     params = ctx.session.client_params
-    return clean_name(params.client_info.name if params else "")
+    return quote_name(params.client_info.name if params else "")
 
 
 def _connection_of(ctx: "ServerRequestContext[Any]") -> "Connection":

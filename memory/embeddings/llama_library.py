@@ -6,9 +6,7 @@ import threading
 from importlib import import_module
 from typing import Any
 
-NOT_INSTALLED = (
-    "needs {name}, which is not installed: pip install 'commonplace[local]' (from a clone: make local)"
-)
+NOT_INSTALLED = "needs {name}, which is not installed: make local, in your clone"
 """The end of a sentence that begins with the model."""
 
 _ERROR_LEVEL = 4
@@ -55,7 +53,7 @@ def load_library() -> Any:
         except (ImportError, OSError, RuntimeError) as error:
             raise LibraryUnusable(
                 f"needs llama-cpp-python, which is installed but does not run here ({error}); build it again: "
-                "pip install --force-reinstall --no-binary llama-cpp-python 'commonplace[local]'"
+                "pip install --force-reinstall --no-binary llama-cpp-python llama-cpp-python"
             ) from error
         if _log_callback is None:
             _log_callback = library.llama_log_callback(_collect_error)

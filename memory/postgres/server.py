@@ -225,7 +225,8 @@ def check_library() -> None:
 def missing_library_error() -> IndexUnavailable:
     """Return the error for a missing psycopg."""
     return IndexUnavailable(
-        "the library for PostgreSQL is not installed: pip install 'commonplace[postgres]' (from a clone: make postgres)"
+        "the library for PostgreSQL is not installed: make postgres, in your clone "
+        "(in Docker: docker/setup POSTGRES=true and a new build)"
     )
 
 

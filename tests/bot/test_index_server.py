@@ -43,9 +43,7 @@ def test_without_the_library_one_line_says_how_to_have_it(
 ) -> None:
     settings = load_settings(put_settings(tmp_path))
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(
-        IndexUnavailable, match=r"index\.url is set, but .*pip install 'commonplace\[postgres\]'"
-    ):
+    with pytest.raises(IndexUnavailable, match=r"index\.url is set, but .*make postgres"):
         index_server(settings)
 
 
@@ -77,4 +75,4 @@ def test_the_service_does_not_start_without_the_library(tmp_path: Path) -> None:
         "COMMONPLACE_SERVER__PORT": "0",
     }
     line = commonplace.error_of("run", "--config", "config.toml")
-    assert "pip install 'commonplace[postgres]'" in line
+    assert "make postgres" in line

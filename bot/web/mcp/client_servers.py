@@ -139,7 +139,7 @@ class _ClientServer:
             settings.rights,
             settings.conversations,
             name,
-            how_to_change=f"the owner can change it in the settings, under [mcp.tokens.{name}]",
+            how_to_change=f"the owner can set {{setting}} under [mcp.tokens.{name}]",
         )
         self._subscriptions = subscriptions
         self._max_sessions = max_sessions

@@ -321,7 +321,7 @@ def test_a_local_model_that_is_not_there_is_told_with_what_to_do(run: Run) -> No
     environment["COMMONPLACE_MEMORY__EMBEDDING__LOCAL__MODEL_PATH"] = "/nowhere/model.gguf"
     found = run.json("search", "boiler")
     assert found["results"][0]["path"] == "house.md"
-    assert "commonplace[local]" in found["notice"] or "/nowhere/model.gguf" in found["notice"]
+    assert "make local" in found["notice"] or "/nowhere/model.gguf" in found["notice"]
     assert (run.json("status"))["embedding_problem"]
 
 

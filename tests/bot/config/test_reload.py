@@ -69,8 +69,8 @@ async def test_what_has_changed_is_put_in_force_and_only_who_follows_it_is_told(
     assert [section for section, _ in taken] == ["agent", "memory.search", "models"]
     assert all(new is current.settings for _, new in taken)
     assert current.settings.agent.name == "Muninn"
-    assert format_changes(changes) == phrases.CONFIG_RELOADED.format(
-        keys="agent.name, models.timeout, memory.search.final_top_k"
+    assert format_changes(changes) == (
+        "Settings reloaded. Now active: agent.name, models.timeout, memory.search.final_top_k."
     )
     assert await current.reload() == SettingsChanges()
     assert len(taken) == 3
@@ -101,7 +101,12 @@ async def test_tables_that_come_and_go_are_named_as_such(file: Path) -> None:
     write(file, {"providers.openai.api_key": "k-0987654321"})
     assert (await current.reload()).live == ('models.params."openai/x"', "providers.openai.api_key")
     write(file, {"access.people.anna": ["telegram:1"]})
-    assert (await current.reload()).live == ("access.people.anna", "providers.openai")
+    changes = await current.reload()
+    assert changes.live == ("access.people.anna", "providers.openai")
+    assert changes.removed == ("providers.openai",)
+    assert format_changes(changes) == (
+        "Settings reloaded. Now active: access.people.anna. Removed: providers.openai."
+    )
     write(file, {"access.people.anna": ["telegram:1", "discord:2"]})
     assert (await current.reload()).live == ("access.people.anna",)
 
@@ -517,7 +522,8 @@ def test_a_reload_asked_for_in_the_terminal_reaches_the_service_beside_it(tmp_pa
         try:
             told_by(log, "no channel is configured")
             write(file, {"access.owners": ["telegram:1", "telegram:2"]})
-            assert phrases.CONFIG_IN_SERVICE_TOO in commonplace.output_of("chat", "-m", "/config reload")
+            told = commonplace.output_of("chat", "-m", "/config reload")
+            assert f"{phrases.CONFIG_SAME_HERE} {phrases.CONFIG_IN_SERVICE_TOO}" in told
             told_by(log, "Now active: access.owners.")
             process.send_signal(signal.SIGTERM)
             assert process.wait(10) == 0

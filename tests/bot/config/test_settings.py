@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 import sys
 from datetime import UTC, timedelta
@@ -13,8 +14,16 @@ from pydantic import SecretStr
 
 from bot.access import Standing, standing_of
 from bot.config.schema import is_secret, known_keys, section_fields, table_value, walk_keys
-from bot.config.settings import ConfigError, Settings, config_file, default_workspace, load_settings
+from bot.config.settings import (
+    ConfigError,
+    Settings,
+    config_file,
+    default_workspace,
+    load_settings,
+    load_workspace_settings,
+)
 from bot.messages import PersonId
+from tests.fakes.commonplace import ROOT
 from tests.fakes.table_test import table_test
 
 EVERY_KEY = """
@@ -261,6 +270,50 @@ def test_the_file_is_the_named_one_else_the_variables_else_the_one_at_hand(
     assert config_file(Path("named.toml")) == tmp_path / "named.toml"
     monkeypatch.setenv("COMMONPLACE_CONFIG", "")
     assert config_file() == tmp_path / "config.toml"
+
+
+def test_a_workspace_leads_to_its_own_file_and_never_to_the_one_at_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config.toml").write_text('baseURL = "https://example.org"')  # as of a site by Hugo
+    (tmp_path / "workspace").mkdir()
+    folder = tmp_path / "home" / "workspace"
+    (folder / ".commonplace").mkdir(parents=True)
+    assert load_workspace_settings().file is None
+    assert load_workspace_settings(None, folder).file is None
+
+    beside, within = folder.parent / "config.toml", folder / "config.toml"
+    for text, is_own in (
+        ('workspace = "workspace"', True),
+        ("", True),
+        (f'workspace = "{folder}"', True),
+        ('workspace = "other"', False),
+        ("workspace = 5", False),
+    ):
+        beside.write_text(f'{text}\n[agent]\nname = "Own"')
+        loaded = load_workspace_settings(None, folder)
+        assert (loaded.file, loaded.agent.name == "Own") == ((beside, True) if is_own else (None, False))
+        assert loaded.workspace == folder
+    within.write_text(f'workspace = "{folder}"')
+    assert load_workspace_settings(None, Path("home/workspace")).file == within
+    within.write_text("no TOML")
+    with pytest.raises(ConfigError, match="is not valid TOML"):
+        load_workspace_settings(None, folder)
+    within.unlink()
+    beside.write_text('workspace = "workspace"')
+    monkeypatch.setenv("COMMONPLACE_WORKSPACE", str(folder))
+    assert load_workspace_settings().file == beside
+
+    (tmp_path / "named.toml").write_text("")
+    monkeypatch.setenv("COMMONPLACE_CONFIG", "named.toml")
+    assert load_workspace_settings(None, folder).file == tmp_path / "named.toml"
+    assert load_workspace_settings(beside, folder).file == beside
+
+
+def test_the_file_at_hand_is_not_taken_for_that_of_a_folder_that_is_no_workspace_yet(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('baseURL = "https://example.org"')
+    (tmp_path / "workspace").mkdir()
+    assert load_workspace_settings(None, Path("workspace")).file is None
 
 
 def test_a_relative_workspace_is_beside_the_file_and_an_absolute_one_where_it_says(tmp_path: Path) -> None:
@@ -861,6 +914,16 @@ def test_the_index_s_address_is_that_of_a_postgresql_server(url: str) -> None:
 )
 def test_what_serves_to_chat_or_to_make_vectors_may_be_set(text: str) -> None:
     load(text)
+
+
+def test_the_tokens_that_the_documents_show_are_nobodys_own() -> None:
+    for name in ("docs/mcp.md", "config.example.toml"):
+        shown = re.findall(r'token = "([\w-]*secret-here)"', (ROOT / name).read_text())
+        assert shown
+        for token in shown:
+            own = "it must be your own: `openssl rand -hex 24` prints one"
+            with pytest.raises(ConfigError, match=rf"mcp\.tokens\.a\.token is invalid: {own}"):
+                load(f'[mcp.tokens.a]\ntoken = "{token}"')
 
 
 # Secrets

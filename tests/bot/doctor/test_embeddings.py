@@ -148,4 +148,4 @@ async def test_beside_what_runs_no_second_model_is_loaded(
 async def test_without_the_library_the_mend_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.doctor.embeddings.find_spec", lambda _: None)
     check = find_check(await told({"provider": "local"}), "answer")
-    assert (check.status, "commonplace[local]" in check.fix) == ("fail", True)
+    assert (check.status, "make local" in check.fix) == ("fail", True)

@@ -104,5 +104,5 @@ def test_without_the_library_it_is_told_how_to_have_it(
         check_index_server(settings, inspect_server(settings), alive=False, now=datetime.now(UTC)),
     )
     told = everything([check, *found])
-    assert told.count("pip install") == 1, "once is enough"
-    assert "pip install" in find_check(found, "server").fix
+    assert told.count("make postgres") == 1, "once is enough"
+    assert "make postgres" in find_check(found, "server").fix

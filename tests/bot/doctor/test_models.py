@@ -253,4 +253,4 @@ async def test_a_local_model_without_its_file_fails_with_the_key(
     assert (check.status, "providers.mine.model_path" in check.fix) == ("fail", True)
     monkeypatch.setattr("bot.doctor.models.find_spec", lambda _: None)
     [check] = await asked("llama_cpp", "", model_path=str(tmp_path / "gone.gguf"))
-    assert "commonplace[local]" in check.fix
+    assert "make local" in check.fix

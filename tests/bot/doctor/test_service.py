@@ -147,17 +147,31 @@ async def test_a_standby_that_cannot_ask_who_serves_is_not_well() -> None:
     assert "index.url" in check.detail
 
 
+async def test_without_a_token_doctor_says_that_programs_cannot_connect() -> None:
+    async with HttpProbe(seconds=5) as asking:
+        found = find_check(
+            await check_service(about(server={"port": free_port()}), asking, alive=False), "programs"
+        )
+    assert (found.status, found.detail.partition(":")[0]) == ("ok", "off")
+
+
 async def test_programs_with_a_token_need_the_library_and_a_closed_door(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def programs(**server: Any) -> Check:
-        tokens = {"cursor": {"token": "a-long-secret-for-cursor", "rights": "append"}}
+        tokens = {
+            "cursor": {"token": "a-long-secret-for-cursor", "rights": "append"},
+            "laptop": {"token": "a-long-secret-for-laptop", "conversations": True},
+        }
         settings = about(server={"port": free_port(), **server}, mcp={"tokens": tokens})
         async with HttpProbe(seconds=5) as asking:
             return find_check(await check_service(settings, asking, alive=False), "programs")
 
     found = await programs()
-    assert (found.status, found.detail) == ("ok", "/mcp is open to cursor (append)")
+    assert (found.status, found.detail) == (
+        "ok",
+        "/mcp is open to cursor (append), laptop (read, conversations)",
+    )
     monkeypatch.setattr("bot.doctor.service.IN_CONTAINER", ())
     found = await programs(host="0.0.0.0", token="a-long-secret-for-the-page")
     assert found.status == "warn"

@@ -23,7 +23,7 @@ from mcp_types import (
 
 from bot.cli.mcp import OwnMemory, open_memory
 from bot.config.settings import McpRights, Settings
-from bot.mcp.client import UNNAMED, McpClient, clean_name
+from bot.mcp.client import UNNAMED, McpClient, quote_name
 from bot.mcp.note_resources import PAGE_SIZE, TEMPLATE
 from bot.mcp.note_subscriptions import NoteSubscriptions
 from bot.mcp.server import INTERNAL_ERROR_TEXT, build_server
@@ -71,7 +71,7 @@ async def connect(
     subscriptions: NoteSubscriptions | None = None,
     **options: Any,
 ) -> AsyncIterator[Client]:
-    client = McpClient(rights, conversations, how_to_change="ask for more")
+    client = McpClient(rights, conversations, how_to_change="ask for {option}, or {setting}")
     server = build_server(own, client, subscriptions or NoteSubscriptions(own.memory))
     info = Implementation(name=name, version="1")
     async with Client(server, mode=mode, client_info=info, cache=None, **options) as connected:
@@ -110,7 +110,7 @@ async def test_a_program_searches_reads_writes_corrects_and_undoes(tmp_path: Pat
         await call(client, "memory_edit", path=written["path"], old="mat", new="pot")
         listed = (await call(client, "memory_changes"))["changes"]
         assert [(each["number"], each["made_by"], each["client"], each["who"]) for each in listed] == [
-            (number, "mcp", "Zed", "Zed over MCP") for number in (3, 2, 1)
+            (number, "mcp", "“Zed”", "“Zed” over MCP") for number in (3, 2, 1)
         ]
         assert [
             each["number"] for each in (await call(client, "memory_changes", path="MEMORY"))["changes"]
@@ -129,9 +129,14 @@ async def test_tools_without_the_right_are_not_listed_and_refused(tmp_path: Path
             assert sorted(each.name for each in (await client.list_tools()).tools) == sorted(TOOLS[rights])
             for name in set(TOOLS["write"]) - set(TOOLS[rights]):
                 told = await error_of(client, name, content="x", target="daily")
-                assert told.startswith(f'{name} needs the right "')
-                assert told.endswith(f'this program has "{rights}"; ask for more.')
-            assert "conversation" in await error_of(client, "conversation_get", ref="1:1")
+                needed = "append" if name == "memory_write" else "write"
+                assert told == (
+                    f'{name} needs the right "{needed}", but this program has "{rights}"; '
+                    f'ask for --rights {needed}, or rights = "{needed}".'
+                )
+            assert await error_of(client, "conversation_get", ref="1:1") == (
+                "This program may not read conversations; ask for --conversations, or conversations = true."
+            )
         assert len(await own.state.read(lambda db: list(db.execute("SELECT * FROM changes")))) == 1
 
 
@@ -197,10 +202,11 @@ async def test_whose_words_a_passage_is_stays_marked(tmp_path: Path) -> None:
 
 
 def test_names_of_programs_become_plain_text() -> None:
-    assert clean_name("Visual Studio Code - Insiders") == "Visual Studio Code - Insiders"
-    assert clean_name("[x](http://evil)`\x1b[31m*") == "x(http//evil)"
-    assert clean_name("*" * 500) == UNNAMED
-    assert len(clean_name("n" * 500)) == 40
+    assert quote_name("Visual Studio Code - Insiders") == "“Visual Studio Code - Insiders”"
+    assert quote_name("[x](http://evil)`\x1b[31m*") == "“x(http//evil)”"
+    assert quote_name("you” and “you") == "“you and you”"
+    assert quote_name("*" * 500) == UNNAMED
+    assert len(quote_name("n" * 500)) == 42
 
 
 async def test_a_program_that_hides_its_name_is_recorded_all_the_same(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
+from bot.config.settings import load_workspace_settings
 from bot.mcp.stdio import MAX_LINE_BYTES, LineReader, LineTooLong, Refused, open_stdio, parse_line
 from bot.process_lock import is_workspace_open
 from tests.fakes.commonplace import ROOT, Commonplace, CommonplaceHere
@@ -147,8 +149,25 @@ def test_without_the_library_the_command_says_how_to_install_it(
     monkeypatch.setattr("bot.mcp.library.find_spec", lambda name: None)
     monkeypatch.setattr("bot.cli.main._claim_streams", lambda: (0, 1))
     told = CommonplaceHere(tmp_path).error_of("mcp")
-    assert "pip install 'commonplace[mcp]'" in told
     assert "make mcp" in told
+    assert "commonplace[" not in told  # on PyPI, that is another program
+
+
+def test_a_workspace_that_is_not_there_is_not_created(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.cli.main._claim_streams", lambda: (0, 1))
+    here = CommonplaceHere(tmp_path)
+    folder = tmp_path / "no such"
+    (tmp_path / "config.toml").write_text(
+        'baseURL = "https://example.org"'
+    )  # of a project where an editor is
+    told = here.error_of("mcp", "--workspace", str(folder))
+    create = told.partition("create it with: commonplace ")[2]
+    assert told.startswith(f"commonplace: there is no workspace at {folder}; correct the path, or ")
+    assert not folder.exists()
+    here.output_of(*shlex.split(create))
+    assert load_workspace_settings(None, folder).file == folder / "config.toml"
 
 
 # -- processes ----------------------------------------------------------------------------------------------
@@ -166,7 +185,7 @@ async def test_a_program_starts_it_and_uses_the_notes(commonplace: Commonplace, 
         assert len((await client.list_resources()).resources) == 1
         path = written.structured_content["path"]
     listed = json.loads(commonplace.output_of("memory", "changes", "--json"))["changes"]
-    assert [(each["path"], each["who"]) for each in listed] == [(path, "Claude Desktop over MCP")]
+    assert [(each["path"], each["who"]) for each in listed] == [(path, "“Claude Desktop” over MCP")]
     assert not is_workspace_open(commonplace.folder / "workspace" / ".commonplace" / "locks")
 
 
@@ -176,7 +195,8 @@ async def test_rights_are_an_option(commonplace: Commonplace) -> None:
         names = {each.name for each in (await client.list_tools()).tools}
         assert names == {"memory_search", "memory_get", "memory_changes", "conversation_get"}
         refused = await client.call_tool("memory_write", {"content": "x", "target": "daily"})
-        assert "--rights" in refused.structured_content["error"]
+        told = refused.structured_content["error"]
+        assert told.endswith("; start commonplace mcp with --rights append.")
 
 
 def call(number: int, tool: str, /, **arguments: object) -> bytes:
@@ -271,6 +291,25 @@ def test_it_ends_with_its_input_or_a_signal(commonplace: Commonplace, end: objec
 
 
 @pytest.mark.thorough
+def test_at_a_terminal_it_says_what_it_waits_for(commonplace: Commonplace) -> None:
+    ours, terminal = os.openpty()
+    with subprocess.Popen(
+        [*commonplace.command, "mcp"],
+        cwd=commonplace.folder,
+        env=commonplace.environment,
+        stdin=terminal,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        os.close(terminal)
+        assert process.stderr
+        assert process.stderr.readline() == b"Waiting for a program on standard input; Ctrl-D ends.\n"
+        os.write(ours, b"\x04")
+        assert process.wait(10) == 0
+    os.close(ours)
+
+
+@pytest.mark.thorough
 def test_nonsense_on_its_input_ends_nothing(commonplace: Commonplace) -> None:
     with start(commonplace) as process:
         assert ask(process, b"\x00\xff nonsense\n")["error"]
@@ -346,4 +385,4 @@ def test_what_our_code_prints_never_gets_between_the_messages(tmp_path: Path) ->
 @pytest.mark.thorough
 def test_settings_that_cannot_be_used_are_one_line_on_standard_error(commonplace: Commonplace) -> None:
     (commonplace.folder / "config.toml").write_text("wrkspace = 1\n")
-    assert "did you mean workspace" in commonplace.error_of("mcp", code=2)
+    assert "did you mean workspace" in commonplace.error_of("mcp", "--config", "config.toml", code=2)

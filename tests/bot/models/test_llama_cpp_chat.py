@@ -880,7 +880,7 @@ async def test_a_file_that_cannot_chat_is_told(tmp_path: Path, template: str | N
 @pytest.mark.parametrize(
     ("package", "words"),
     [
-        ("raise ModuleNotFoundError('none', name='llama_cpp')", "pip install 'commonplace[local]'"),
+        ("raise ModuleNotFoundError('none', name='llama_cpp')", "make local"),
         ("raise OSError('libllama.so: wrong architecture')", "wrong architecture); build it again"),
     ],
     ids=["missing", "broken"],

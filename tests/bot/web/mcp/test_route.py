@@ -293,7 +293,7 @@ async def test_without_the_library_the_answer_says_how_to_install_it(
 ) -> None:
     monkeypatch.setattr(library, "find_spec", lambda name: None)
     async with serve_http(tmp_path, mcp=PROGRAMS) as (served, _):
-        assert "pip install 'commonplace[mcp]'" in caplog.text
+        assert "make mcp" in caplog.text
         came = await ask(served)
     assert status_of(came) == 503
     assert b"make mcp" in came
