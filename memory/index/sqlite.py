@@ -344,8 +344,7 @@ class SqliteShadow(SqliteIndex):
         self._lock = self._file.lock_rebuild()
         try:
             with self._file.writing() as tx:
-                if "shadow" in tx.about:
-                    tx.drop_shadow()
+                tx.drop_shadow()  # an earlier version that used the file may have left some of its tables
                 SqliteTables(tx.db, tx.other_generation).create()
                 tx.put("shadow", tx.clock)
             self._identity = self._file.identity

@@ -418,19 +418,29 @@ def _tables_version(fingerprint: object) -> str:
 
 
 def _add_missing_tables(db: apsw.Connection, generation: object) -> bool:
-    """Add the tables that the earlier version of an index did not have, unless it has them; return whether it has."""
+    """Add the tables that the earlier version of an index did not have, empty; return whether it has them.
+
+    They are emptied if that version took this file over from a later one, since it left rows of other notes in them.
+    """
     if generation not in GENERATIONS:
         return False
     tables = SqliteTables(db, str(generation))
-    missing = "SELECT count(*) = 0 FROM sqlite_schema WHERE name = 'links@'"
     try:
-        if tables.count(missing):
+        if not _are_links_empty(tables):
             with _transaction(db, "BEGIN IMMEDIATE"):
-                if tables.count(missing):
+                if not _are_links_empty(tables):
                     tables.create_links()
     except (*_DAMAGE_ERRORS, *_FOREIGN_VALUE_ERRORS):
         return False
     return True
+
+
+def _are_links_empty(tables: SqliteTables) -> bool:
+    """Return whether the tables of names and links are there, without rows."""
+    both = "SELECT count(*) = 2 FROM sqlite_schema WHERE name IN ('names@', 'links@')"
+    return bool(tables.count(both)) and not tables.count(
+        "SELECT EXISTS (SELECT 1 FROM names@) OR EXISTS (SELECT 1 FROM links@)"
+    )
 
 
 def _configure(db: apsw.Connection) -> None:

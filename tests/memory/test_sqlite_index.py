@@ -1,4 +1,5 @@
 import contextlib
+import dataclasses
 import os
 import random
 import subprocess
@@ -20,6 +21,7 @@ from memory.index.sqlite import SqliteIndex
 from memory.index.vector_search.binary_quantization import BinaryVectorSearcher
 from memory.index.vector_search.protocol import VectorSearcher
 from memory.index.vector_search.sqlite_vec import SqliteVecSearcher
+from memory.note_references import NoteReference
 from memory.tokenizer import parse_query, tokenize
 from tests.fakes.index_checks import assert_sound, read_index_contents
 
@@ -177,6 +179,25 @@ def test_notes_of_the_version_without_links_are_found_until_they_are_indexed_aga
     fill_anew(second, [note("a.md", "- passport"), note("b.md", "- passport")])
     assert not second.is_outdated()
     assert sorted(paths(second, "passport")) == ["a.md", "b.md"]
+    second.close()
+    assert_sound(file)
+
+
+def test_what_a_later_version_left_in_the_file_is_not_taken_for_links(file: Path) -> None:
+    first = SqliteIndex(file, fingerprint="one")
+    linked = note("a.md", "- passport [[b|secret]]")
+    first.write_batch([dataclasses.replace(linked, links=[NoteReference(1, "b", "", True, "secret")])])
+    first.close()
+    db = apsw.Connection(str(file))
+    # The version before recreated its own tables, and knows of no others.
+    db.execute("UPDATE about SET value = '5/one' WHERE key = 'fingerprint'")
+    db.execute("CREATE TABLE names_b (left_over)")
+    db.close()
+    second = SqliteIndex(file, fingerprint="one")
+    assert paths(second, "passport") == ["a.md"]
+    assert second.links(["a.md"]) == []
+    fill_anew(second, [note("a.md", "- passport")])
+    assert paths(second, "passport") == ["a.md"]
     second.close()
     assert_sound(file)
 
