@@ -244,7 +244,8 @@ async def test_the_process_is_told_of(website: WebClient) -> None:
 async def test_labels_are_bounded_and_hold_nothing_that_anybody_said(website: WebClient) -> None:
     before = set((await scraped(website)).numbers)
     await say(website, "Remember: xylophagous")
-    await website.assistant.services.memory.sync()  # the next "remember" searches, and so sets the time of indexing
+    # The next "remember" searches, and so sets the time of indexing.
+    await website.assistant.services.memory.sync()
     known = set((await scraped(website)).numbers)
     for number in range(5):
         said = message(f"Remember: xylophagous {number}", chat=f"terminal:xylophagous-{number}", alone=False)
