@@ -105,6 +105,6 @@ async def test_nothing_is_lost_and_the_record_is_what_is_on_disk(tmp_path: Path)
     async with State(commonplace.folder / "workspace" / ".commonplace" / "state.db") as state:
         changes = await state.read(lambda db: read_changes(db, limit=10_000))
     assert replay(changes) == notes
-    made = [each.origin.client for each in changes if each.origin.made_by == "mcp"]
+    made = [each.origin.client.strip("“”") for each in changes if each.origin.made_by == "mcp"]
     assert {name: made.count(name) for name in names} == dict.fromkeys(names, WRITES + WRITES // 2 + 1)
     assert sum(each.origin.made_by in ("tool", "agent") for each in changes) == SAID
