@@ -27,15 +27,14 @@ from bot.imports.note_files import NoteFiles, open_note_files
 from bot.imports.notes import NoteImporter, NoteImportReport
 from bot.imports.owner import chat_of, find_owner, is_at_terminal
 from bot.imports.undo import UndoReport, begin_undo, end_undo, undo_conversations, undo_notes
-from bot.index_server import index_server
 from bot.messages import OWNER_AT_TERMINAL, PersonId
+from bot.open_memory import open_memory
 from bot.progress import show_progress
 from bot.sanitize import escape_json_controls, strip_controls
 from bot.state import imports
 from bot.state.database import State, StateFault
 from bot.state.imports import ImportRun
 from memory import disk
-from memory.memory import Memory
 from memory.paths import is_note_name
 
 MAX_NAMED = 20
@@ -203,7 +202,7 @@ async def _import_notes(options: argparse.Namespace, settings: Settings, path: P
     report = NoteImportReport()
     async with AsyncExitStack() as stack:
         state = await stack.enter_async_context(_open_state(settings, make=not options.dry_run))
-        memory = await stack.enter_async_context(_open_memory(settings))
+        memory = await stack.enter_async_context(open_memory(settings))
         run = await _begin(state, "", options, path, format_=name)
         async with show_progress(report.describe):
             await NoteImporter(memory, state, run, report).bring(files, LAYOUTS[name], dry=options.dry_run)
@@ -267,7 +266,7 @@ async def _undo(options: argparse.Namespace, settings: Settings) -> int:
         async with show_progress(report.describe):
             await undo_conversations(state, report)
             if await state.read(lambda db: imports.count_run(db, run.run).notes):
-                memory = await stack.enter_async_context(_open_memory(settings))
+                memory = await stack.enter_async_context(open_memory(settings))
                 await undo_notes(memory, state, report)
         await end_undo(state, report)
     if options.json:
@@ -337,23 +336,6 @@ async def _open_state(settings: Settings, *, make: bool) -> AsyncIterator[State 
         return
     async with State(path, now=settings.now) as state:
         yield state
-
-
-@asynccontextmanager
-async def _open_memory(settings: Settings) -> AsyncIterator[Memory]:
-    server = index_server(settings)
-    try:
-        async with Memory(
-            settings.memory,
-            workspace=settings.workspace,
-            now=settings.now,
-            server=server,
-            instance=settings.instance.name,
-        ) as memory:
-            yield memory
-    finally:
-        if server:
-            server.close()
 
 
 async def _begin(

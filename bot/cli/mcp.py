@@ -21,12 +21,12 @@ from bot.cli.outcome import DONE, CommandFailed
 from bot.config.reload import LiveSettings
 from bot.conversations.open_search import open_conversation_search
 from bot.embedding import open_embedding_from_settings
-from bot.index_server import index_server
 from bot.log import collect_secrets, log_to_stderr
 from bot.mcp.client import McpClient
 from bot.mcp.library import LibraryMissing, check_library
 from bot.mcp.quick_imports import skip_unused_imports
 from bot.note_writes import OnceWriter
+from bot.open_memory import open_memory
 from bot.process_lock import hold_if_free, service_pid
 from bot.service.startup import freeze_garbage_collector, stop_on_signals
 from bot.state.database import State, StateFault
@@ -85,7 +85,7 @@ def run_mcp(options: argparse.Namespace, settings: "Settings", streams: tuple[in
 async def _serve(settings: "Settings", client: McpClient, streams: tuple[int, int]) -> None:
     leaving = stop_on_signals()
     supervisor = Supervisor(now=settings.now)
-    async with open_memory(settings, conversations=client.conversations) as own:
+    async with open_own_memory(settings, conversations=client.conversations) as own:
         log_to_stderr(settings.log_level, format=settings.log_format, secrets=collect_secrets(settings))
         skip_unused_imports()
         from bot.mcp.note_subscriptions import NoteSubscriptions
@@ -115,24 +115,12 @@ async def _serve(settings: "Settings", client: McpClient, streams: tuple[int, in
 
 
 @asynccontextmanager
-async def open_memory(settings: "Settings", *, conversations: bool) -> AsyncIterator[OwnMemory]:
+async def open_own_memory(settings: "Settings", *, conversations: bool) -> AsyncIterator[OwnMemory]:
     """Open notes and state.db, and the search of conversations if it is wanted. Raises StateFault and MemoryFault."""
     embedding = open_embedding_from_settings(settings)
     async with AsyncExitStack() as stack:
         state = await stack.enter_async_context(State(settings.private_folder / "state.db", now=settings.now))
-        if server := index_server(settings):
-            stack.callback(server.close)
-        memory = await stack.enter_async_context(
-            Memory(
-                settings.memory,
-                workspace=settings.workspace,
-                now=settings.now,
-                embedding=embedding,
-                lasting=True,
-                server=server,
-                instance=settings.instance.name,
-            )
-        )
+        memory = await stack.enter_async_context(open_memory(settings, embedding=embedding, lasting=True))
         search = None
         if conversations:
             live = LiveSettings(settings)

@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO
@@ -20,10 +20,10 @@ from bot.config.settings import Settings
 from bot.embedding import open_embedding_from_settings
 from bot.fact_history import describe_histories
 from bot.hit_source import describe_says
-from bot.index_server import index_server
 from bot.memory_json import encode_note, encode_search, encode_status, encode_write, explain_hit
 from bot.note_neighbours import describe_neighbours
 from bot.note_refs import format_note_ref, parse_note_ref
+from bot.open_memory import open_memory
 from bot.progress import format_download, format_progress, show_progress
 from bot.sanitize import escape_json_controls, strip_controls
 from bot.visible_names import escape_path
@@ -54,20 +54,7 @@ async def run_memory_action(options: argparse.Namespace, settings: Settings) -> 
         else open_embedding_from_settings(settings)
     )
     many_searches = options.action == "search" and options.batch is not None
-    async with AsyncExitStack() as stack:
-        if server := index_server(settings):
-            stack.callback(server.close)
-        memory = await stack.enter_async_context(
-            Memory(
-                settings.memory,
-                workspace=settings.workspace,
-                now=settings.now,
-                embedding=embedding,
-                lasting=many_searches,
-                server=server,
-                instance=settings.instance.name,
-            )
-        )
+    async with open_memory(settings, embedding=embedding, lasting=many_searches) as memory:
         match options.action:
             case "status":
                 await _status(memory, options, embedding, now=settings.now())

@@ -21,7 +21,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from bot.cli.mcp import OwnMemory, open_memory
+from bot.cli.mcp import OwnMemory, open_own_memory
 from bot.config.settings import McpRights, Settings
 from bot.mcp.client import UNNAMED, McpClient, quote_name
 from bot.mcp.note_resources import PAGE_SIZE, TEMPLATE
@@ -51,7 +51,7 @@ async def open_notes(
 ) -> AsyncIterator[OwnMemory]:
     settings = Settings.model_validate({"workspace": folder, "timezone": "UTC", **sections})
     copy_fresh_state(settings.private_folder / "state.db")
-    async with open_memory(settings, conversations=conversations) as own:
+    async with open_own_memory(settings, conversations=conversations) as own:
         yield own
 
 
