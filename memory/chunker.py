@@ -19,7 +19,8 @@ _BYTES_PER_TOKEN = 4
 # UTF-8 bytes rather than characters: about right for English, and Chinese at three bytes per character gives
 # .75 tokens, while characters / 4 would be four times too low.
 
-_FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,8}(`{3,}|~{3,})[^`]*$")
+FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,8}(`{3,}|~{3,})([^`]*)$")
+"""A line that opens or closes a block of code: the fence, and what follows it."""
 _FIELD = re.compile(r"[\"']?\w[^:]*:")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
@@ -218,7 +219,7 @@ def _split_blocks(lines: Sequence[str]) -> Iterator[_MarkdownBlock]:
                 yield block
                 block = None
             continue
-        opened = _FENCE.match(line)
+        opened = FENCE.match(line)
         if opened or (number == 1 and line == "---" and front_matter):
             if block:
                 yield block

@@ -35,25 +35,26 @@ def find_tags(text: str, *, first_line: int = 1) -> Iterator[tuple[int, str]]:
     if not _MAYBE_TAG.search(text):
         return
     for number, line in iterate_lines_outside_code(text, mark="#", first_line=first_line):
-        for found in _TAG.finditer(line):
-            tag = _strip_slashes(found[1])
-            if tag and not _NUMBER.fullmatch(tag):
-                yield number, tag
+        yield from ((number, tag) for _, tag in _match_tags(line))
 
 
 def split_tags(text: str) -> Iterator[tuple[str, str]]:
     """Yield the parts of a line of text, each with the tag that it is; "" for text between tags."""
     shown_to = 0
-    for found in _TAG.finditer(text) if "#" in text else ():
-        tag = _strip_slashes(found[1])
-        if not tag or _NUMBER.fullmatch(tag):
-            continue
+    for found, tag in _match_tags(text) if "#" in text else ():
         if found.start() > shown_to:
             yield text[shown_to : found.start()], ""
         yield found[0], tag
         shown_to = found.end()
     if shown_to < len(text):
         yield text[shown_to:], ""
+
+
+def _match_tags(line: str) -> Iterator[tuple[re.Match[str], str]]:
+    for found in _TAG.finditer(line):
+        tag = _strip_slashes(found[1])
+        if tag and not _NUMBER.fullmatch(tag):
+            yield found, tag
 
 
 def clean_tag(text: str) -> str:

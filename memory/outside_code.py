@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
-_FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,8}(`{3,}|~{3,})([^`]*)$")
+from memory.chunker import FENCE
+
 _TICKS = re.compile("`+")
 
 
@@ -12,17 +14,9 @@ def iterate_lines_outside_code(text: str, *, mark: str, first_line: int = 1) -> 
 
     Code in a line is replaced by as many spaces; lines of code blocks are left out.
     """
-    lines = text.split("\n")
-    if "```" not in text and "~~~" not in text:
-        for number in range(first_line, len(lines) + 1):
-            line = lines[number - 1]
-            if mark in line:
-                yield number, _blank_code(line) if "`" in line else line
-        return
     fence = ""
-    for number in range(first_line, len(lines) + 1):
-        line = lines[number - 1]
-        if ("```" in line or "~~~" in line) and (found := _FENCE.match(line)):
+    for number, line in enumerate(islice(text.split("\n"), first_line - 1, None), first_line):
+        if ("```" in line or "~~~" in line) and (found := FENCE.match(line)):
             if not fence:
                 fence = found[1]
                 continue
