@@ -69,7 +69,7 @@ def test_the_example_settings_hold_every_key() -> None:
         place = tables
         for key in keys:
             if isinstance(place, list):
-                place = place[int(key)]
+                place = place[key]
                 continue
             key = next(iter(place)) if key == "NAME" else key
             assert key in place, keys

@@ -37,7 +37,7 @@ README, MEMORY, MODELS, OPERATIONS = (
     (ROOT / name).read_text("utf-8")
     for name in ("README.md", "docs/memory.md", "docs/models.md", "docs/operations.md")
 )
-KEYS = {".".join(keys) for keys in known_keys(Settings)}
+KEYS = {".".join(map(str, keys)) for keys in known_keys(Settings)}
 SECTIONS = {key.rpartition(".")[0] for key in KEYS} | {"models.params", "providers", "mcp.tokens"}
 LAST_PARTS = {key.rpartition(".")[2] for key in KEYS}
 OF_OTHERS = {"newbot", "revoke", "mybots", "setprivacy", "setjoingroups", "anna"}

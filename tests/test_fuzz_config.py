@@ -24,7 +24,7 @@ UNCOMMENTED = b"\n".join(
     for line in EXAMPLE.splitlines()
     if line.startswith((b"[", b"# [")) or b" = " in line
 )
-KEYS = [".".join(keys) for keys in known_keys(Settings)]
+KEYS = [".".join(map(str, keys)) for keys in known_keys(Settings)]
 
 odd = st.sampled_from(
     [

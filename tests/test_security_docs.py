@@ -86,7 +86,7 @@ def test_no_test_is_named_in_another_way() -> None:
 
 
 def test_every_setting_that_is_named_exists() -> None:
-    keys = {".".join(keys) for keys in known_keys(Settings)}
+    keys = {".".join(map(str, keys)) for keys in known_keys(Settings)}
     parts = {key.partition(".")[0] for key in keys if "." in key}
     named = set(re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)(?: = [^`]+)?`", PAGE))
     settings = {

@@ -47,12 +47,9 @@ async def show_config(call: CommandCall, services: Services) -> str:
     from memory.redaction import remove_secrets
 
     if call.options.get("action") == "reload":
-        told = await _reload(services)
-        at_terminal = call.message.chat.channel == TERMINAL
-        if not (at_terminal and _reload_service(services)):
-            return told
-        here = told.replace(phrases.CONFIG_SAME, phrases.CONFIG_SAME_HERE)
-        return f"{here} {phrases.CONFIG_IN_SERVICE_TOO}"
+        service = _find_other_service(services) if call.message.chat.channel == TERMINAL else None
+        told = await _reload(services, same=phrases.CONFIG_SAME_HERE if service else phrases.CONFIG_SAME)
+        return f"{told} {phrases.CONFIG_IN_SERVICE_TOO}" if service and _reload_service(service) else told
     settings = services.settings
     secrets = collect_secrets(settings)  # removed before a long value is cut
     rows = [
@@ -71,7 +68,7 @@ async def show_config(call: CommandCall, services: Services) -> str:
     return remove_secrets(text, secrets)
 
 
-async def _reload(services: Services) -> str:
+async def _reload(services: Services, *, same: str) -> str:
     from bot.config.reload import format_changes
 
     try:
@@ -79,16 +76,19 @@ async def _reload(services: Services) -> str:
     except ConfigError as error:
         log.warning("%s", phrases.CONFIG_UNUSABLE.format(reason=error))
         return phrases.CONFIG_UNUSABLE.format(reason=error)
-    told = format_changes(changes)
+    told = format_changes(changes, same=same)
     log.info("%s", told)
     return told
 
 
-def _reload_service(services: Services) -> bool:
-    """Tell a service in another process to reload too; return whether there was one."""
+def _find_other_service(services: Services) -> int | None:
+    """Return the process id of a service in another process; None if there is none."""
     pid = service_pid(services.settings.private_folder / "locks")
-    if pid is None or pid == os.getpid():
-        return False
+    return None if pid == os.getpid() else pid
+
+
+def _reload_service(pid: int) -> bool:
+    """Tell a service to reload too; return whether it is still there."""
     try:
         os.kill(pid, signal.SIGHUP)
     except OSError:

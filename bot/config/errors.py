@@ -93,9 +93,7 @@ def explain_unknown_key(model: Model, keys: Keys, origin: Origin) -> str:
     if siblings and (not near or near[-1] not in siblings):
         hint = f"did you mean one of {', '.join(siblings)}?"
     else:
-        # A number, in which a list of tables differs from a table with names, is text in known keys.
-        shown = [int(key) if key.isdecimal() else key for key in near or ()]
-        hint = f"did you mean {format_key(shown)}?" if near else ALL_KEYS
+        hint = f"did you mean {format_key(near)}?" if near else ALL_KEYS
     return f"{format_key(keys)} is not a known key; {hint}{origin.describe(keys)}"
 
 
@@ -105,8 +103,8 @@ def explain_unknown_variable(model: Model, name: str, keys: Sequence[str]) -> st
     if near is None:
         return f"{shorten(printable(name))} is not a known setting; {ALL_KEYS}"
     # A list of tables is one variable: JSON.
-    near = tuple(takewhile(lambda key: not key.isdecimal(), near))
-    variable = PREFIX + "__".join(near).upper()
+    near = [*takewhile(lambda key: isinstance(key, str), near)]
+    variable = PREFIX + "__".join(map(str, near)).upper()
     return f"{shorten(printable(name))} is not a known setting; did you mean {variable} ({format_key(near)})?"
 
 
@@ -151,12 +149,12 @@ def shorten(text: str) -> str:
     return text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}..."
 
 
-def _nearest_key(model: Model, keys: Keys) -> tuple[str, ...] | None:
+def _nearest_key(model: Model, keys: Keys) -> Keys | None:
     """Return the known key that was probably meant; None if none is similar."""
     from difflib import SequenceMatcher
 
-    def likeness(known: tuple[str, ...]) -> tuple[float, float]:
-        last = SequenceMatcher(None, str(keys[-1]).lower()[:MAX_SHOWN_CHARS], known[-1]).ratio()
+    def likeness(known: Keys) -> tuple[float, float]:
+        last = SequenceMatcher(None, str(keys[-1]).lower()[:MAX_SHOWN_CHARS], str(known[-1])).ratio()
         whole = SequenceMatcher(
             None, format_key(keys).lower()[: 2 * MAX_SHOWN_CHARS], format_key(known)
         ).ratio()
@@ -169,7 +167,7 @@ def _nearest_key(model: Model, keys: Keys) -> tuple[str, ...] | None:
 
 def _keys_beside(model: Model, keys: Keys) -> list[str]:
     """Return the keys of the table in a list of tables that this key is in; none if it is elsewhere."""
-    if not isinstance((*keys[-2:-1], "")[0], int):
+    if len(keys) < 2 or not isinstance(keys[-2], int):
         return []
     *_, (_, annotation, _) = walk_keys(model, keys[:-1])
     return list(section_fields(annotation) or ())

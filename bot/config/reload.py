@@ -184,8 +184,8 @@ async def reload_on_hangup(live_settings: LiveSettings, supervisor: "Supervisor"
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # nothing may interrupt the shutdown
 
 
-def format_changes(changes: SettingsChanges) -> str:
-    """Return a text about settings that were reloaded."""
+def format_changes(changes: SettingsChanges, *, same: str = phrases.CONFIG_SAME) -> str:
+    """Return a text about settings that were reloaded; `same` says that nothing has changed."""
     active = [key for key in changes.live if key not in changes.removed]
     told = (
         (phrases.CONFIG_ACTIVE, active),
@@ -193,7 +193,7 @@ def format_changes(changes: SettingsChanges) -> str:
         (phrases.CONFIG_AFTER_RESTART, changes.restart),
     )
     parts = [phrase.format(keys=", ".join(keys)) for phrase, keys in told if keys]
-    return " ".join([phrases.CONFIG_RELOADED, *(parts or [phrases.CONFIG_SAME])])
+    return " ".join([phrases.CONFIG_RELOADED, *(parts or [same])])
 
 
 def _find_differing(old: "BaseModel", new: "BaseModel", keys: Keys = ()) -> Iterator[Keys]:

@@ -63,14 +63,14 @@ def is_secret(annotation: Any) -> bool:
     return annotation is SecretStr or SecretStr in get_args(annotation)
 
 
-def known_keys(model: Model, keys: Sequence[str | int] = ()) -> Iterator[tuple[str, ...]]:
+def known_keys(model: Model, keys: Sequence[str | int] = ()) -> Iterator[tuple[str | int, ...]]:
     """Yield every possible key; free names and numbers are taken from `keys`, or are the placeholders NAME and 0."""
 
-    def below(annotation: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    def below(annotation: Any, path: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
         is_list = (entry := list_entry(annotation)) is not None
         if is_list or (entry := table_value(annotation)) is not None:
             named = len(keys) > len(path) and tuple(keys[: len(path)]) == path
-            yield from below(entry, (*path, str(keys[len(path)]) if named else "0" if is_list else "NAME"))
+            yield from below(entry, (*path, keys[len(path)] if named else 0 if is_list else "NAME"))
         for name, field in (section_fields(annotation) or {}).items():
             yield (*path, name)
             yield from below(strip_none(field.annotation), (*path, name))

@@ -78,7 +78,7 @@ def shape(document: Any, path: str) -> Iterator[str]:
 
 
 def test_settings_keep_their_names() -> None:
-    check("settings", {".".join(keys) for keys in known_keys(Settings)})
+    check("settings", {".".join(map(str, keys)) for keys in known_keys(Settings)})
 
 
 def test_slash_commands_keep_their_names() -> None:

@@ -562,9 +562,9 @@ def keys_of_plain_values() -> list[tuple[str, ...]]:
         if (
             section_fields(annotation) is None
             and table_value(annotation) is None
-            and not {"NAME", "0"} & {*keys}
+            and not {"NAME", 0} & {*keys}
         ):
-            found.append(keys)
+            found.append(tuple(map(str, keys)))
     return found
 
 
@@ -935,7 +935,7 @@ def secret_keys() -> list[tuple[str, ...]]:
     found = []
     for keys in known_keys(Settings):
         name = "cursor" if keys[0] == "mcp" else "openai"
-        named = tuple(name if key == "NAME" else key for key in keys)
+        named = tuple(name if key == "NAME" else str(key) for key in keys)
         if any(is_secret(annotation) for _, annotation, _ in walk_keys(Settings, named)):
             found.append(named)
     return found
@@ -1014,13 +1014,13 @@ anything = st.recursive(
 @given(keys=st.sampled_from(list(known_keys(Settings))), value=anything, as_text=st.booleans())
 @example(keys=("models", "on_error", "rate_limit"), value=["\ud7fc"], as_text=False)
 def test_whatever_stands_at_a_key_it_loads_or_is_one_line(
-    keys: tuple[str, ...], value: Any, as_text: bool
+    keys: tuple[str | int, ...], value: Any, as_text: bool
 ) -> None:
     content = value if as_text and isinstance(value, str) else json.dumps(value)
     if "\0" in content:
         return  # no variable can hold one
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COMMONPLACE_" + "__".join(keys).upper(), content)
+        patch.setenv("COMMONPLACE_" + "__".join(map(str, keys)).upper(), content)
         try:
             load_settings()
         except ConfigError as error:
