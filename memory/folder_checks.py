@@ -1,12 +1,12 @@
 """Check the settings of other folders of notes."""
 
 import os
-import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
 from memory import document_paths
 from memory.locks import name_key
+from memory.normalization import normalize
 from memory.note_folders import NoteFolder, NoteFolders
 from memory.paths import find_name_fault, is_note_name
 
@@ -25,7 +25,7 @@ def check_name(name: str) -> None:
         raise ValueError(f"{usable}; this one {fault}")
     if is_note_name(name):
         raise ValueError(f"{usable}; only notes end in .md")
-    if name != name.strip() or name != unicodedata.normalize("NFC", name):
+    if name != name.strip() or name != normalize("NFC", name):
         raise ValueError(f"{usable}, without spaces around it, in Unicode form NFC")
     if name_key(name) in RESERVED:
         raise ValueError(f"{usable}; I use {name}/ myself")
@@ -33,8 +33,6 @@ def check_name(name: str) -> None:
 
 def check_names(folders: Sequence[tuple[str, str]], *, own: str) -> None:
     """Raise ValueError, with what they must be, if names of folders are invalid or clash.
-
-    `folders`: name and path of each.
 
     `folders`: name and path of each. `own` is the name of the memory's own folder, which people and models write before
     a path.
@@ -84,10 +82,8 @@ def find_conflict(folders: NoteFolders, *, private: Path) -> str:
 
 def _find_entry(folder: Path, name: str) -> Path | None:
     """Return what has this name in a folder, in either spelling of its accents; None if nothing has."""
-    for form in ("NFC", "NFD"):
-        if os.path.lexists(here := folder / unicodedata.normalize(form, name)):
-            return here
-    return None
+    spellings = (folder / normalize("NFC", name), folder / normalize("NFD", name))
+    return next(filter(os.path.lexists, spellings), None)
 
 
 def _is_inside(path: str, folder: str) -> bool:

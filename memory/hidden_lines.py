@@ -55,12 +55,12 @@ class HiddenLines:
         self._lines: _Lines = {}
 
     def marks(self) -> Mapping[str, int]:
-        """Return a number above 0 for each note with hidden lines; it changes when another line is hidden."""
-        return {
-            path: 1 + zlib.crc32("".join(sorted(each.digest for each in lines)).encode())
-            for path, lines in self._read().items()
-            if path != _EVERYWHERE
-        }
+        """Return the mark of each note with hidden lines."""
+        return {path: _mark(lines) for path, lines in self._read().items() if path != _EVERYWHERE}
+
+    def mark(self, path: str) -> int:
+        """Return a number above 0 that changes when another line of the note is hidden; 0 if none is."""
+        return _mark(self._read().get(path, _NONE))
 
     def counts(self) -> Mapping[str, int]:
         """Return the number of hidden lines of each note that has any."""
@@ -129,6 +129,11 @@ class HiddenLines:
             if version != self._read_from:
                 self._lines, self._read_from = read_hidden_lines(self._file), version
             return self._lines
+
+
+def _mark(lines: Iterable[LineDigest]) -> int:
+    digests = sorted(each.digest for each in lines)
+    return 1 + zlib.crc32("".join(digests).encode()) if digests else 0
 
 
 def _combine(one: _Lines, other: _Lines) -> _Lines:

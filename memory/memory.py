@@ -349,11 +349,11 @@ class Memory:
 
     def is_elsewhere(self, path: str) -> bool:
         """Return whether a note at this path is, or would be, in another folder than the memory's own."""
-        return bool(self._notes.folders.locate(path.split("/"))[0].name)
+        return bool(self._notes.folders.folder_of(path).name)
 
     def find_read_only_folder(self, path: str) -> str:
         """Return the name of the folder of a note that may only be read; "" if the note may be changed."""
-        folder, _ = self._notes.folders.locate(path.split("/"))
+        folder = self._notes.folders.folder_of(path)
         return "" if folder.is_writable else folder.name
 
     async def listing(self) -> Listing:
@@ -548,7 +548,7 @@ class Memory:
                     folder.name,
                     str(folder.path),
                     folder.is_writable,
-                    next((each.reason for each in problems if each.path == folder.name), ""),
+                    next((each.reason for each in problems if each.away and each.path == folder.name), ""),
                     self._watch_state(folder.name),
                     in_folders[folder.name],
                     hidden.get(folder.name, 0),

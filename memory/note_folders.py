@@ -84,11 +84,19 @@ class NoteFolders:
                     return folder, tuple(parts[1:])
         return self.own, tuple(parts)
 
+    def folder_of(self, path: str) -> NoteFolder:
+        """Return the folder that a note's path leads into."""
+        return self.locate(path.split("/"))[0]
+
     def count_notes(self, paths: Iterable[str]) -> Mapping[str, int]:
-        """Return how many of these notes are in each folder, by its name; no folder is missing."""
+        """Return how many of these notes are in each folder, by its name; no folder is missing.
+
+        `paths`: as a walk returns them.
+        """
         found = dict.fromkeys((folder.name for folder in self), 0)
         for path in paths:
-            found[self.locate(path.split("/"))[0].name] += 1
+            top, slash, _ = path.partition("/")
+            found[top if slash and top in found else ""] += 1
         return found
 
     def find_file(self, path: str) -> Path:

@@ -76,8 +76,7 @@ class Notes:
 
     def blank(self, path: str, text: str) -> str:
         """Return a text of a note (LF line ends) with its hidden lines empty. Raises `NoteUnreadable`."""
-        folder, _ = self.folders.locate(path.split("/"))
-        return self._hidden.blank(path, text) if folder.name else text
+        return self._hidden.blank(path, text) if self.folders.folder_of(path).name else text
 
     def walk(self, *, known: Mapping[str, tuple[int, int, int]] | None = None) -> Listing:
         """Return every note, and every file that looks like a note but cannot be read as one; see `list_notes`."""
@@ -89,7 +88,7 @@ class Notes:
             size, mtime, ctime = known[path]
             known[path] = (size, mtime, ctime - marks[path])
         listing = list_notes(self.folders, known=known)
-        return replace(listing, notes=[_mark(stat, marks) for stat in listing.notes])
+        return replace(listing, notes=[_mark(stat, marks.get(stat.path, 0)) for stat in listing.notes])
 
     def files(self, *, limit: int) -> list[str]:
         """Return the paths of up to `limit` files in the folders, whether they are notes or not."""
@@ -102,13 +101,11 @@ class Notes:
         with self._open(path) as (place, fd):
             found, data = read_one_version(fd, place.path)
         decoded, stat = decode(data), NoteStat.of(place.path, found)
-        text, digest = decoded.text, hashlib.sha256(data)
-        if place.folder.name:
-            text = self._hidden.blank(place.path, text)
-            if mark := self._hidden.marks().get(place.path):
-                stat = _mark(stat, {place.path: mark})
-                digest.update(b"%d" % mark)
-        return LoadedNote(text, decoded.encoding, digest.hexdigest(), stat)
+        digest = hashlib.sha256(data)
+        if place.folder.name and (mark := self._hidden.mark(place.path)):
+            stat = _mark(stat, mark)
+            digest.update(b"%d" % mark)
+        return LoadedNote(self.blank(place.path, decoded.text), decoded.encoding, digest.hexdigest(), stat)
 
     def load_to_forget(self, path: str) -> str:
         """Return a whole note's text with the hidden lines that can be removed, since its folder may be written now.
@@ -118,7 +115,7 @@ class Notes:
         with self._open(path) as (place, fd):
             _, data = read_one_version(fd, place.path)
         text = decode(data).text
-        return text if place.folder.is_writable else self._hidden.blank(place.path, text)
+        return text if place.folder.is_writable else self.blank(place.path, text)
 
     def read(self, path: str, *, line: int = 1, limit: int | None = None) -> NoteText:
         """Read up to `limit` lines (all by default) from the 1-based `line`; the note may be of any size.
@@ -136,9 +133,7 @@ class Notes:
         if line > max(total, 1):
             lines = "1 line" if total == 1 else f"{total} lines"
             raise MemoryFault(f"{place.path} has {lines}; there is no line {line}.")
-        text = decode_lines(wanted)
-        if place.folder.name:
-            text = self._hidden.blank(place.path, text)
+        text = self.blank(place.path, decode_lines(wanted))
         return NoteText(place.path, text, line, line + len(wanted) - 1, total)
 
     def resolve_path(self, asked: str) -> str:
@@ -191,14 +186,14 @@ class Notes:
 
     def is_read_only(self, path: str) -> bool:
         """Return whether the note is in a folder that may only be read."""
-        return not self.folders.locate(path.split("/"))[0].is_writable
+        return not self.folders.folder_of(path).is_writable
 
     def count_hidden_lines(self) -> Mapping[str, int]:
         """Return the number of hidden lines in each folder that may only be read, by its name; none if unreadable."""
         found = {folder.name: 0 for folder in self.folders.others if not folder.is_writable}
         with suppress(NoteUnreadable):
             for path, count in self._hidden.counts().items():
-                if (name := self.folders.locate(path.split("/"))[0].name) in found:
+                if (name := self.folders.folder_of(path).name) in found:
                     found[name] += count
         return found
 
@@ -224,7 +219,7 @@ class Notes:
             marks = self._hidden.marks()
         except NoteUnreadable:
             return {}
-        return {path: mark for path, mark in marks.items() if self.folders.locate(path.split("/"))[0].name}
+        return {path: mark for path, mark in marks.items() if self.folders.folder_of(path).name}
 
     @contextmanager
     def held(self, path: str, *, existing: bool = False) -> Iterator["LockedNote"]:
@@ -235,7 +230,7 @@ class Notes:
         away, and `PathRefused`.
         """
         with self._hold_lock(path, existing=existing) as (place, lock):
-            blank = partial(self._hidden.blank, place.path) if place.folder.name else str
+            blank = partial(self.blank, place.path)
             yield LockedNote(place, private=self._private, lock=lock, blank=blank)
 
     @contextmanager
@@ -272,8 +267,8 @@ class Notes:
         raise NoteUnwritable(f"{format_path(path)} is being moved; try again.")
 
 
-def _mark(stat: NoteStat, marks: Mapping[str, int]) -> NoteStat:
-    return stat._replace(ctime_ns=stat.ctime_ns + marks.get(stat.path, 0))
+def _mark(stat: NoteStat, mark: int) -> NoteStat:
+    return stat._replace(ctime_ns=stat.ctime_ns + mark) if mark else stat
 
 
 def _explain_absence(place: NotePath) -> str:

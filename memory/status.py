@@ -106,8 +106,7 @@ class MemoryStatus:
     @property
     def problems_of_notes(self) -> tuple[Problem, ...]:
         """The problems, without those of folders that are away, which `folders` has."""
-        away = {folder.name for folder in self.folders if folder.away}
-        return tuple(each for each in self.problems if each.path not in away)
+        return tuple(each for each in self.problems if not each.away)
 
 
 def count_embeddings(index: Index, models: Sequence[ModelId]) -> tuple[ModelId, VectorCounts]:

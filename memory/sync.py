@@ -148,7 +148,7 @@ class _FolderDiff:
         stamps, faults = index.stamps()
         listing = notes.walk(known=stamps)
         self.problems = list(listing.problems)
-        self._to_read = [stat for stat in listing.notes if stamps.get(stat.path) != make_stamp(stat)]
+        self._to_read = [stat for stat in listing.notes if stamps.get(stat.path) != _make_stamp(stat)]
         on_disk = {*listing.unchanged, *(stat.path for stat in listing.notes)}
         if faults:
             staying = on_disk - {stat.path for stat in self._to_read}
@@ -219,13 +219,13 @@ class _FolderDiff:
         restamped: dict[str, Stamp],
     ) -> None:
         """Put the note into `batch` if its content changed, into `restamped` if only its stamp did, else nowhere."""
-        if before and before.stamp == make_stamp(stat):
+        if before and before.stamp == _make_stamp(stat):
             return  # already indexed by somebody else
         loaded = _load_note(self._notes, stat, self.problems)
         if loaded is None:
             return
         # Stamp the version that was read: the walk's may be older, by much on a disk that hosts share.
-        stamp = _settle_stamp(make_stamp(loaded.stat), shared=self._notes.is_shared)
+        stamp = _settle_stamp(_make_stamp(loaded.stat), shared=self._notes.is_shared)
         if before is None or before.digest != loaded.digest:
             batch.append(_index_note(stat.path, stamp, loaded, self._settings))
         elif before.stamp != stamp:
@@ -380,11 +380,10 @@ def _index_note(path: str, stamp: Stamp, loaded: LoadedNote, settings: ChunkSett
 def is_up_to_date(stat: NoteStat, known: tuple[int, int, int]) -> bool:
     """Return whether a note is as the index knows it, as far as its stamp tells."""
     # One that was read right after a change is read once more, but that it has changed is not known.
-    return known in (stamp := make_stamp(stat), _without_ctime(stamp))
+    return known in (stamp := _make_stamp(stat), _without_ctime(stamp))
 
 
-def make_stamp(stat: NoteStat) -> Stamp:
-    """Return the stamp by which the index knows this version of a note."""
+def _make_stamp(stat: NoteStat) -> Stamp:
     # Files may have any time; 64 bits hold those of the years 1678 to 2262.
     return Stamp(stat.size, max(-_LATEST_NS, min(stat.mtime_ns, _LATEST_NS)), stat.ctime_ns)
 
