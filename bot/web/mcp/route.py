@@ -73,12 +73,8 @@ def add_mcp(app: web.Application) -> None:
         del app
         await servers.close()
 
-    for method in (
-        "GET",
-        "POST",
-        "DELETE",
-        "*",
-    ):  # whatever it is, only a program with a token gets an answer
+    # The last one for all others: whatever the method is, only a program with a token gets an answer.
+    for method in ("GET", "POST", "DELETE", "*"):
         app.router.add_route(method, MCP, answer, expect_handler=defer_expect)
     app.cleanup_ctx.append(run)
     app.on_shutdown.append(close)  # before the server waits for open responses
