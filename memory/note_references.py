@@ -115,11 +115,11 @@ def _links(text: str) -> Iterator[NoteReference]:
         if not may_be_note(link.target):
             continue
         key, target = link_key(link.target), fold(link.target).removesuffix(".md")
-        shown = tokenize(link.label) if link.label != link.target else []
+        shown = "" if link.label == link.target else " ".join(tokenize(link.label))
         yield NoteReference(
             link.line,
             key,
             "" if target == key else target,
             link.is_wiki,
-            "" if shown == tokenize(key) else " ".join(shown),
+            "" if shown and shown == " ".join(tokenize(key)) else shown,
         )
