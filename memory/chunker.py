@@ -268,6 +268,10 @@ def _heading_text(rest: str) -> str:
 
 def _split_block(block: _MarkdownBlock, max_tokens: int) -> Iterator[tuple[int, int, str]]:
     """Yield a short block whole; split a long one after lines, sentences, words or, at last, characters."""
+    whole = "\n".join(block.lines)
+    if estimate_tokens(whole) <= min(PASSAGE_TOKENS, max_tokens):
+        yield block.start, block.start + len(block.lines) - 1, whole
+        return
     number = block.start
     held: list[str] = []
     held_tokens = 0
@@ -280,10 +284,9 @@ def _split_block(block: _MarkdownBlock, max_tokens: int) -> Iterator[tuple[int, 
         held.clear()
         held_tokens = 0
 
-    small = estimate_tokens("\n".join(block.lines)) <= PASSAGE_TOKENS
     for line in block.lines:
         tokens = estimate_tokens(line)
-        if held and not small and held_tokens + tokens > PASSAGE_TOKENS:
+        if held and held_tokens + tokens > PASSAGE_TOKENS:
             yield from flush()
         if tokens > max_tokens:
             yield from flush()
@@ -293,7 +296,7 @@ def _split_block(block: _MarkdownBlock, max_tokens: int) -> Iterator[tuple[int, 
             continue
         held.append(line)
         held_tokens += tokens
-        if not small and held_tokens > PASSAGE_TOKENS // 2 and _ends_sentence(line):
+        if held_tokens > PASSAGE_TOKENS // 2 and _ends_sentence(line):
             yield from flush()
     yield from flush()
 

@@ -99,9 +99,10 @@ def _without_keys(passage: Passage, last_line: int) -> str:
 
 
 def _names(front: FrontMatter) -> Iterator[NoteName]:
-    for alias in front.aliases:
+    aliases = front.aliases
+    for alias in aliases:
         yield NoteName(alias, link_key(alias), " ".join(tokenize(alias)))
-    if front.title and front.title not in front.aliases:
+    if front.title and front.title not in aliases:
         yield NoteName(front.title, "", " ".join(tokenize(front.title)))
 
 
