@@ -968,6 +968,14 @@ WEB_FOREIGN_HOST = (
     "Without a token I only answer to this machine's own names, such as localhost and 127.0.0.1. To reach me "
     "by another name, set server.token."
 )
+WEB_LOCKED = (
+    "This needs `server.token`: without one, any program on this machine could ask for it. To make one, run: "
+    "commonplace init page"
+)
+WEB_OLD_FORM = (
+    "This form is from before you signed in, so nothing was done. Please go back, copy what you wrote, and load "
+    "the page again."
+)
 WEB_NO_CHANGE = "That isn't the number of a change. Please go back and use one of the buttons."
 WEB_BUSY = "This is busy right now. It will appear as soon as it is ready."
 REBUILD_FAILED = "something went wrong on my side; the log has the details."

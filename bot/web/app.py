@@ -13,6 +13,7 @@ from bot.web.auth import FailedLogins, guard, wrong_key
 from bot.web.connections import track_request
 from bot.web.context import services_key, token_of
 from bot.web.health import HEALTH, HealthSources, health_sources_key, healthz
+from bot.web.local_routes import is_local_route
 from bot.web.mcp.route import add_mcp, is_mcp
 from bot.web.metrics import add_metrics
 from bot.web.page.notes import add_notes
@@ -48,7 +49,15 @@ def build_web_app(
     hooks = tuple(hooks)
     open_paths = [HEALTH, SIGN_IN, *(hook.path for hook in hooks)]
     guards = (
-        [guard(token_of(services), open_paths=open_paths, refuse=refuse, is_open=is_mcp(services))]
+        [
+            guard(
+                token_of(services),
+                open_paths=open_paths,
+                refuse=refuse,
+                is_open=is_mcp(services),
+                is_local=is_local_route,
+            )
+        ]
         if services
         else []
     )

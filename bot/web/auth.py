@@ -15,7 +15,8 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from bot import phrases
-from bot.web.session import SESSION, is_session
+from bot.web.forms import FORM_FIELD, MAX_TEXT_FORM_BYTES, may_be_form, read_form
+from bot.web.session import SESSION, is_form_token, is_session
 
 log = logging.getLogger(__name__)
 
@@ -113,11 +114,13 @@ def guard(
     open_paths: Iterable[str],
     refuse: Refuse,
     is_open: Callable[[str], bool] = lambda path: False,
+    is_local: Callable[[web.Request], bool] = lambda request: True,
 ) -> Middleware:
     """Return a middleware that requires the token or, if there is none, a `Host` header with this machine's name.
 
-    `open_paths`, and those for which `is_open` returns True now, are public or have a check of their own. Requests
-    that another site makes a browser send are rejected by `Sec-Fetch-Site` and `Origin`, and DNS rebinding by `Host`.
+    `open_paths`, and those for which `is_open` returns True now, are public or have a check of their own; without a
+    token, only what `is_local` returns True for is answered. Requests that another site makes a browser send are
+    rejected by `Sec-Fetch-Site` and `Origin`, forms also by their hidden field, and DNS rebinding by `Host`.
     """
     anybody = frozenset(open_paths)
 
@@ -129,11 +132,18 @@ def guard(
             return refuse(request, 403, phrases.WEB_FOREIGN_HOST)
         if is_cross_site(request):
             return refuse(request, 403, phrases.WEB_FOREIGN_SITE)
-        if token and not _has_session(request, token):
-            if not (given := given_token(request)):
-                return refuse(request, 401, phrases.WEB_SIGN_IN_FIRST)
-            if reason := request.app[wrong_key].refusal(request, given, token):
-                return refuse(request, 429 if reason == phrases.WEB_TOO_MANY else 401, reason)
+        if not token:
+            return await handler(request) if is_local(request) else refuse(request, 403, phrases.WEB_LOCKED)
+        if session := session_of(request, token):
+            if request.method not in SAFE_METHODS and may_be_form(request):
+                form = await read_form(request, max_bytes=MAX_TEXT_FORM_BYTES)
+                if not is_form_token(form.get(FORM_FIELD, ""), session, token):
+                    return refuse(request, 403, phrases.WEB_OLD_FORM)
+            return await handler(request)
+        if not (given := given_token(request)):
+            return refuse(request, 401, phrases.WEB_SIGN_IN_FIRST)
+        if reason := request.app[wrong_key].refusal(request, given, token):
+            return refuse(request, 429 if reason == phrases.WEB_TOO_MANY else 401, reason)
         return await handler(request)
 
     return check
@@ -177,12 +187,13 @@ def is_cross_site(request: web.Request, *, safe_methods: Sequence[str] = SAFE_ME
         return True
 
 
-def _has_session(request: web.Request, token: str) -> bool:
-    """Return whether a browser has signed in; a cookie cannot be guessed, so no attempts are counted.
+def session_of(request: web.Request, token: str) -> str:
+    """Return the cookie of a browser that has signed in, "" for none; it cannot be guessed, so no attempts are counted.
 
     If the request has a token too, only the token counts. The password of a proxy in front of us is not a token.
     """
-    return not given_token(request) and is_session(_session_cookie(request), token, now=time.time())
+    cookie = _session_cookie(request)
+    return cookie if not given_token(request) and is_session(cookie, token, now=time.time()) else ""
 
 
 def _session_cookie(request: web.Request) -> str:

@@ -2,20 +2,16 @@
 
 import asyncio
 from typing import Final
-from urllib.parse import parse_qsl
 
 from aiohttp import HttpVersion11, hdrs, web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestPayloadError
 
 MAX_BODY_BYTES: Final = 1024 * 1024
-MAX_FORM_BYTES: Final = 64 * 1024
-MAX_FIELDS: Final = 20
 BODY_SECONDS = 30.0
 """Time for a body to arrive."""
 MAX_CONTENT_TYPE_CHARS: Final = 200
 """Python's own parser of this header takes more than a second for a crafted one of 8 kB."""
-FORM: Final = "application/x-www-form-urlencoded"
 
 PROTOCOL_ERRORS: Final = (RequestPayloadError, HttpProcessingError)
 """What aiohttp raises for an invalid request."""
@@ -45,17 +41,6 @@ async def read_body(request: web.Request, *, max_bytes: int = MAX_BODY_BYTES) ->
     except (*PROTOCOL_ERRORS, ConnectionError):
         raise web.HTTPBadRequest(text="") from None
     return bytes(body)
-
-
-async def read_form(request: web.Request) -> dict[str, str]:
-    """Return the fields of an HTML form, none for any other content. Raises as `read_body`."""
-    if content_type(request)[0] != FORM:
-        return {}
-    text = (await read_body(request, max_bytes=MAX_FORM_BYTES)).decode("utf-8", "replace")
-    try:
-        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS))
-    except ValueError:
-        raise web.HTTPBadRequest(text="") from None
 
 
 def content_type(request: web.Request) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The session cookie: its expiry, signed with the token."""
+"""The session cookie, its expiry signed with the token, and the marks of the forms that a session may send."""
 
 import hmac
 from hashlib import sha256
@@ -21,5 +21,19 @@ def is_session(value: str, token: str, *, now: float) -> bool:
     return hmac.compare_digest(signature, _sign(until, token)) and now < int(until)
 
 
+def new_form_token(session: str, token: str) -> str:
+    """Return what each form of a session's pages holds, which no other site can know."""
+    return _digest(f"commonplace form {session}", token)
+
+
+def is_form_token(value: str, session: str, token: str) -> bool:
+    """Return whether a form comes from a page of this session."""
+    return value.isascii() and hmac.compare_digest(value, new_form_token(session, token))
+
+
 def _sign(until: str, token: str) -> str:
-    return hmac.new(token.encode(), f"commonplace session {until}".encode(), sha256).hexdigest()
+    return _digest(f"commonplace session {until}", token)
+
+
+def _digest(text: str, token: str) -> str:
+    return hmac.new(token.encode(), text.encode(), sha256).hexdigest()

@@ -8,8 +8,8 @@ from aiohttp import web
 from bot import phrases
 from bot.web.auth import is_cross_site, wrong_key
 from bot.web.context import services_key, token_of
+from bot.web.forms import add_form, read_form
 from bot.web.page.rendering import page_response
-from bot.web.request_body import defer_expect, read_form
 from bot.web.session import SESSION, SESSION_SECONDS, new_session
 
 SIGN_IN = "/sign-in"
@@ -19,8 +19,8 @@ SIGN_OUT = "/sign-out"
 def add_sign_in(app: web.Application) -> None:
     """Add the forms that sign in and out to the application."""
     app.router.add_get(SIGN_IN, _show_form)
-    app.router.add_post(SIGN_IN, _sign_in, expect_handler=defer_expect)
-    app.router.add_post(SIGN_OUT, _sign_out)
+    add_form(app, SIGN_IN, _sign_in)
+    add_form(app, SIGN_OUT, _sign_out)
 
 
 def refuse(request: web.Request, status: int, why: str) -> web.Response:
@@ -31,6 +31,8 @@ def refuse(request: web.Request, status: int, why: str) -> web.Response:
         if why == phrases.WEB_SIGN_IN_FIRST:  # nothing wrong yet: a first visit, or the cookie has expired
             why = "" if asks else phrases.WEB_SIGNED_OUT
         answer = _form(request, status=401, then=request.path_qs if asks else "/", message=why)
+    elif reads_pages and why in (phrases.WEB_LOCKED, phrases.WEB_OLD_FORM):
+        answer = page_response(request, "refused.html", status=status, message=why)
     else:
         answer = web.Response(status=status, text=f"{why}\n")
     if status == 401:

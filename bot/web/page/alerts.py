@@ -80,8 +80,8 @@ def job_alerts(jobs: Sequence[JobStatus]) -> Iterator[str]:
 def model_alerts(models: Sequence[ModelView], clock: PageClock) -> Iterator[str]:
     """Yield models of the chain that are paused with all keys."""
     for model in models:
-        if model.in_chain and all(key.state == "resting" for key in model.keys):
-            until = clock.unix(min(key.paused_until for key in model.keys))
+        if model.in_chain and model.paused_until:
+            until = clock.unix(model.paused_until)
             yield phrases.WEB_MODEL_RESTS.format(model=model.name, time=until.words if until else "")
 
 

@@ -13,6 +13,7 @@ from bot.undo import UndoRefused
 from bot.visible_names import escape_path
 from bot.web.changes import read_changes_over_http, undo_over_http
 from bot.web.context import services_key
+from bot.web.forms import read_form
 from bot.web.page.rendering import page_response
 from bot.web.page.times import PageClock, ShownTime
 from bot.web.page.urls import note_url
@@ -76,7 +77,7 @@ async def changes_view(services: "Services") -> ChangesView:
 
 async def undo_change(request: web.Request) -> web.Response:
     """Undo the change whose number the form has."""
-    number = str((await request.post()).get("number", ""))
+    number = (await read_form(request)).get("number", "")
     if not is_number(number):
         return _refuse(request, 400, phrases.WEB_NO_CHANGE)
     try:

@@ -21,6 +21,12 @@ class ModelView:
     """At least one; for a model without keys, its number is 0."""
     charts: Charts
 
+    @property
+    def paused_until(self) -> float:
+        """When its first key will be used again, in seconds since 1970; 0 if one is in use."""
+        rests = [key.paused_until for key in self.keys if key.state == "resting"]
+        return min(rests) if len(rests) == len(self.keys) else 0.0
+
 
 async def model_panel(services: Services) -> tuple[ModelView, ...]:
     """Return all models of the settings, in their order."""

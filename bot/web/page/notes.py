@@ -96,7 +96,12 @@ async def _show_note_or_folder(request: web.Request) -> web.Response:
     except MemoryFault as fault:
         status = 503 if isinstance(fault, NoteUnreadable) else 404
         return page_response(
-            request, "note_missing.html", status=status, message=str(fault), steps=breadcrumbs("")
+            request,
+            "note_missing.html",
+            here=NOTES_URL,
+            status=status,
+            message=str(fault),
+            steps=breadcrumbs(""),
         )
 
 
@@ -116,6 +121,7 @@ async def _folder_page(request: web.Request, folder: str) -> web.Response:
     return page_response(
         request,
         "folder.html",
+        here=NOTES_URL,
         folder=escape_path(folder),
         steps=breadcrumbs(folder),
         folders=folders,
@@ -155,6 +161,7 @@ async def _note_page(request: web.Request, path: str) -> web.Response:
     return page_response(
         request,
         "note.html",
+        here=NOTES_URL,
         title=escape_path(name),
         path=escape_path(note.path),
         steps=breadcrumbs(folder),

@@ -10,13 +10,22 @@ from aiohttp import web
 from bot import phrases
 from bot.archives.backup import program_version
 from bot.model_error_text import reason_text
+from bot.web.auth import session_of
 from bot.web.context import services_key, token_of
 from bot.web.conversations import searches_chats
+from bot.web.forms import FORM_FIELD
 from bot.web.security_headers import nonce_of
+from bot.web.session import new_form_token
 from memory.quantities import format_rough_duration
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
+
+MAIN_PAGES = (("/", "Today"), ("/search", "Search"), ("/notes/", "Notes"))
+"""The pages that each page leads to: address and name."""
+MORE_PAGES = (("/system", "System"),)
+"""The pages behind "More"."""
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -48,6 +57,16 @@ def render_template(template: str, **values: object) -> str:
     return _environment().get_template(template).render(values)
 
 
+def _form_token(request: web.Request) -> "Markup":
+    """Return the hidden field that every form needs; empty if no session sends it."""
+    from markupsafe import Markup
+
+    token = token_of(request.app[services_key])
+    session = session_of(request, token) if token else ""
+    field = Markup('<input type="hidden" name="{}" value="{}">')
+    return field.format(FORM_FIELD, new_form_token(session, token)) if session else Markup()
+
+
 def page_response(
     request: web.Request, template: str, *, status: int = 200, **values: object
 ) -> web.Response:
@@ -57,6 +76,9 @@ def page_response(
         template,
         name=services.settings.agent.name,
         signs_in=bool(token_of(services)),
+        form_token=_form_token(request),
+        main_pages=MAIN_PAGES,
+        more_pages=MORE_PAGES,
         nonce=nonce_of(request),
         version=_version(),
         up_for=format_rough_duration(max(0.0, time.time() - services.metrics.started_at)),

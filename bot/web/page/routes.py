@@ -1,17 +1,20 @@
-"""Routes of the status page, its forms and its script."""
+"""Routes of the pages about today, the system and the search, and of their forms."""
 
 from aiohttp import web
 
 from bot import phrases
 from bot.web.context import services_key
+from bot.web.forms import add_form, read_form
 from bot.web.page.changes import UNDO, undo_change
 from bot.web.page.panel import load_panel
 from bot.web.page.progress import progress_view
 from bot.web.page.rendering import page_response
 from bot.web.page.search import parse_limit, parse_source, read_query, run_search
-from bot.web.page.status import status_view
+from bot.web.page.system import system_view
+from bot.web.page.today import today_view
 
-STATUS = "/"
+TODAY = "/"
+SYSTEM = "/system"
 SEARCH = "/search"
 PROGRESS = "/progress"
 REBUILD = "/rebuild"
@@ -25,18 +28,23 @@ SEARCH_SECONDS = 30.0
 
 
 def add_page(app: web.Application) -> None:
-    """Add the status page to the application."""
-    app.router.add_get(STATUS, _status)
+    """Add the pages to the application."""
+    app.router.add_get(TODAY, _today)
+    app.router.add_get(SYSTEM, _system)
     app.router.add_get(SEARCH, _search)
     app.router.add_get(NOTE_HEALTH, _note_health)
     app.router.add_get(PROGRESS, _progress)
-    app.router.add_post(REBUILD, _rebuild)
-    app.router.add_post(UNDO, undo_change)
+    add_form(app, REBUILD, _rebuild)
+    add_form(app, UNDO, undo_change)
 
 
-async def _status(request: web.Request) -> web.Response:
+async def _today(request: web.Request) -> web.Response:
+    return page_response(request, "today.html", here=TODAY, shown=await today_view(request.app[services_key]))
+
+
+async def _system(request: web.Request) -> web.Response:
     return page_response(
-        request, "status.html", here=STATUS, shown=await status_view(request.app[services_key])
+        request, "system.html", here=SYSTEM, shown=await system_view(request.app[services_key])
     )
 
 
@@ -64,7 +72,7 @@ async def _note_health(request: web.Request) -> web.Response:
         timeout_seconds=HEALTH_SECONDS,
         late=phrases.WEB_HEALTH_TOOK_LONG,
     )
-    return page_response(request, "note_health.html", here=STATUS, examined=examined)
+    return page_response(request, "note_health.html", here=SYSTEM, examined=examined)
 
 
 async def _progress(request: web.Request) -> web.Response:
@@ -72,5 +80,6 @@ async def _progress(request: web.Request) -> web.Response:
 
 
 async def _rebuild(request: web.Request) -> web.Response:
+    page = SYSTEM if (await read_form(request)).get("page") == SYSTEM else TODAY
     request.app[services_key].index_rebuilder.start()
-    return web.Response(status=303, headers={"Location": f"{STATUS}#memory"})
+    return web.Response(status=303, headers={"Location": f"{page}#memory"})

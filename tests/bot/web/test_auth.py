@@ -15,7 +15,10 @@ from bot.web.auth import (
     is_token,
     rate_limit_key,
 )
-from bot.web.session import SESSION, new_session
+from bot.web.forms import FORM_FIELD
+from bot.web.local_routes import LOCAL_PAGES
+from bot.web.session import SESSION, new_form_token, new_session
+from tests.fakes.html_page import HtmlPage
 from tests.fakes.http_service import serve_http
 from tests.fakes.table_test import table_test
 from tests.fakes.web_client import TOKEN, WebClient, open_web_client
@@ -342,3 +345,45 @@ def test_of_ipv6_a_network_counts_as_one_address() -> None:
     )
     assert rate_limit_key("::1") != rate_limit_key("127.0.0.1")
     assert rate_limit_key("a socket") == "a socket"
+
+
+async def test_a_browser_may_only_send_forms_of_its_own_pages(closed: WebClient) -> None:
+    session = new_session(TOKEN, now=time.time())
+    headers = {"Cookie": f"{SESSION}={session}"}
+
+    async def send(**fields: str) -> tuple[int, str]:
+        async with closed.client.post(INSIDE, data=fields, headers=headers, allow_redirects=False) as answer:
+            return answer.status, await answer.text()
+
+    old = new_session(TOKEN, now=time.time() - 60)
+    for wrong in ({}, {FORM_FIELD: ""}, {FORM_FIELD: "ümlaut"}, {FORM_FIELD: new_form_token(old, TOKEN)}):
+        assert await send(**wrong) == (403, f"{phrases.WEB_OLD_FORM}\n"), wrong
+    assert (await send(**{FORM_FIELD: new_form_token(session, TOKEN)}))[0] == 303
+    async with closed.client.get("/", headers=headers) as answer:
+        (field, *_) = [
+            each
+            for each in HtmlPage(await answer.text()).all("input")
+            if each.attributes["name"] == FORM_FIELD
+        ]
+    assert (await send(**{FORM_FIELD: field.attributes["value"]}))[0] == 303
+
+
+async def test_a_browser_needs_no_field_for_what_no_form_can_send(closed: WebClient) -> None:
+    headers = {"Cookie": f"{SESSION}={new_session(TOKEN, now=time.time())}"}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "memory.status"}
+    async with closed.client.post("/rpc", json=call, headers=headers) as answer:
+        assert answer.status == 200
+    async with closed.client.post(
+        "/rpc", data="{}", headers={**headers, "Content-Type": "text/plain"}
+    ) as answer:
+        assert answer.status == 403
+
+
+async def test_without_a_token_only_what_is_listed_is_answered(open_: WebClient) -> None:
+    html = {"Accept": "text/html"}
+    for path in LOCAL_PAGES:
+        assert (await open_.client.get(path, headers=html)).status == 200, path
+    async with open_.client.post("/undo", data={"number": "1"}, headers=html) as answer:
+        assert answer.status == 403
+        assert phrases.WEB_LOCKED in HtmlPage(await answer.text()).all("main")[0].text
+    assert (await open_.client.get("/no-such-page")).status == 404

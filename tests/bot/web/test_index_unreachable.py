@@ -52,8 +52,8 @@ class Site:
         assert answer.status == 200, "to start it anew would mend nothing"
         return (await answer.json())["memory"]
 
-    async def page(self) -> HtmlPage:
-        return HtmlPage(await (await self.website.client.get("/")).text())
+    async def page(self, path: str = "/") -> HtmlPage:
+        return HtmlPage(await (await self.website.client.get(path)).text())
 
     async def metrics(self) -> dict[str, float]:
         text = await (await self.website.client.get("/metrics")).text()
@@ -100,7 +100,7 @@ async def test_while_the_server_answers_all_is_known(tmp_path: Path, database: s
         assert (metrics["index_up"], metrics["memory_chunks"]) == (1, 1)
         assert "index_bytes" not in metrics, "that file is not the index"
         assert "state_bytes" in metrics
-        assert format_url(database) in (await site.page()).by_id("memory-facts").text
+        assert format_url(database) in (await site.page("/system")).by_id("index-facts").text
         assert "Chunks: 1" in await site.told("status")
 
 
@@ -143,7 +143,7 @@ async def test_while_it_is_away_what_only_it_knows_is_not_known(away: Site) -> N
     assert "The index can't be used, so I search the files one by one" in page.by_id("attention").text
     shown = page.by_id("memory-facts").text
     assert "note1 chunks? with vectors? without?" in shown
-    assert "Last indexedunknown" in shown
+    assert "Last indexedunknown" in (await away.page("/system")).by_id("index-facts").text
     answer = await away.website.client.post(
         "/rpc", json={"jsonrpc": "2.0", "id": 1, "method": "memory.status"}
     )

@@ -100,7 +100,7 @@ async def test_who_stands_in_for_another_workspace_says_so_channel_by_channel(si
 
 
 async def test_the_page_shows_who_does_what(site: Site) -> None:
-    text = await site.text("/")
+    text = await site.text("/system")
     assert "cel&lt;b&gt;lar" in text
     shown = HtmlPage(text).by_id("instances").text
     assert "This instance is attic." in shown
@@ -120,7 +120,7 @@ async def test_what_others_do_is_not_known_while_the_server_is_away(site: Site) 
         "I can't tell what other instances are doing: the server does not answer"
         in page.by_id("attention").text
     )
-    shown = page.by_id("instances").text
+    shown = HtmlPage(await site.text("/system")).by_id("instances").text
     assert "Telegram (3fa8) this instance" in shown, "our own leases end by our own clock"
     assert "Backup of the notes unknown" in shown
     assert "Workspace 0123 unknown" in shown
@@ -138,7 +138,7 @@ async def test_the_metrics_have_a_row_for_each_lease(site: Site) -> None:
 
 async def test_alone_nothing_is_told_of_instances(tmp_path: Path) -> None:
     async with open_web_client(tmp_path) as website:
-        text = await (await website.client.get("/")).text()
+        text = await (await website.client.get("/system")).text()
         assert 'id="instances"' not in text
         assert "role" not in await (await website.client.get("/healthz")).json()
         assert "commonplace_lease" not in await (await website.client.get("/metrics")).text()

@@ -45,7 +45,7 @@
   }
 
   async function showAll() {
-    const fresh = parsed(await get("/"));
+    const fresh = parsed(await get(location.pathname));
     seenAt = Date.now();
     for (const old of document.querySelectorAll("[data-live]")) {
       const now = fresh.getElementById(old.id);
@@ -73,7 +73,8 @@
   document.querySelector("[data-rebuild]").addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
-      const answer = await fetch("/rebuild", {method: "POST", redirect: "manual"});
+      const body = new URLSearchParams(new FormData(event.target));
+      const answer = await fetch("/rebuild", {method: "POST", body, redirect: "manual"});
       if (answer.type !== "opaqueredirect") location.reload();
     } catch {
       lost();
@@ -81,7 +82,7 @@
     look();
   });
 
-  document.querySelector("[data-search]").addEventListener("submit", async (event) => {
+  document.querySelector("[data-search]")?.addEventListener("submit", async (event) => {
     event.preventDefault();
     const wanted = new URLSearchParams(new FormData(event.target));
     if (wanted.get("source") === "notes") wanted.delete("source");

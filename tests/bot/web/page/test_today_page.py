@@ -76,9 +76,11 @@ async def test_all_is_well_with_a_memory_that_is_searched_by_words(site: WebClie
     told = facts(shown)
     assert (told["note"], told["chunk"], told["with vectors"], told["without"]) == ("1", "1", "0", "1")
     assert told["Semantic search"].startswith("off ")
+    assert "Global memory, across all conversations" in shown.by_id("memory").text
+    shown = await page(site, "/system")
+    told = facts(shown)
     assert re.fullmatch(r"\d\d:\d\d, (just now|\d+ s ago)", told["Last indexed"])
     assert told["Watcher"].startswith("off ")
-    assert "Global memory, across all conversations" in shown.by_id("memory").text
     assert shown.by_id("troubles").text == "None since the last start."
 
 
@@ -88,7 +90,7 @@ async def test_it_tells_who_makes_vectors_and_how_many_there_are(tmp_path: Path)
         async with open_web_client(tmp_path, memory={"embedding": embedding}) as site:
             await site.services.memory.write("The boiler's code is E119")
             await site.services.memory.fill_vectors()
-            told = facts(await page(site))
+            told = facts(await page(site, "/system"))
             assert (told["with vectors"], told["without"]) == ("1", "0")
             assert told["Semantic search"] == "on openai: set in memory.embedding.provider"
             assert told["Provider"] == "openai"
@@ -122,13 +124,13 @@ async def test_it_tells_who_makes_vectors_while_the_first_one_fails(tmp_path: Pa
         async with open_web_client(tmp_path, memory=memory, providers={"voyage": voyage}) as site:
             await site.services.memory.write("The boiler's code is E119")
             await site.services.memory.fill_vectors()
-            shown = await page(site)
+            shown = await page(site, "/system")
             told = facts(shown)
             assert (told["with vectors"], told["Missing vectors"]) == ("1", "none")
             assert told["Provider"] == "openai, then voyage"
             assert told["Vectors currently from"] == "voyage, voyage-3.5-lite"
             assert told["Semantic search"].startswith("on, by voyage openai answered 401")
-            assert "using the fallback voyage" in shown.by_id("attention").text
+            assert "using the fallback voyage" in (await page(site)).by_id("attention").text
             said = describe_search(await site.services.memory.status(), why=True)
             assert said == "by meaning and by words, for now using the fallback voyage-3.5-lite from voyage"
 
@@ -136,7 +138,7 @@ async def test_it_tells_who_makes_vectors_while_the_first_one_fails(tmp_path: Pa
 async def test_models_are_shown_with_their_keys_and_their_last_day(site: WebClient) -> None:
     outcomes(site, answered=3, failed=2)
     await site.services.model.health.write()
-    models = (await page(site)).by_id("models")
+    models = (await page(site, "/system")).by_id("models")
     assert "openai/gpt-test" in models.text
     assert "Key 1: ready" in models.text
     assert re.search(r"Key 2: paused until (\S+ )?\d\d:\d\d, in (2\d|30) s", models.text)
@@ -151,7 +153,7 @@ async def test_answers_that_nobody_waited_for_are_answers(site: WebClient) -> No
     name = model.plan.chain[-1].routes[0].name
     model.health.record([CallOutcome(name, model.health.now(), None, Usage(100, 50))])
     await model.health.write()
-    models = (await page(site)).by_id("models").text
+    models = (await page(site, "/system")).by_id("models").text
     assert "100 % answered 1 call, 0 failed" in models
     assert "waits not measured" in models
     assert "no answers" not in models
@@ -179,8 +181,9 @@ async def test_channels_errors_and_counts_are_shown(site: WebClient) -> None:
     told = facts(shown)
     assert told["Telegram"] == "up"
     assert told["Discord"] == "down the token was refused"
-    assert told["Active"] == "1"
-    assert re.fullmatch(r"error \d\d:\d\d, just now 2 times it broke bot\.x", shown.by_id("troubles").text)
+    system = await page(site, "/system")
+    assert facts(system)["Active"] == "1"
+    assert re.fullmatch(r"error \d\d:\d\d, just now 2 times it broke bot\.x", system.by_id("troubles").text)
     attention = shown.by_id("attention").text
     assert attention.startswith("Needs attention")
     assert "Discord: down (the token was refused)" in attention
@@ -198,9 +201,9 @@ async def test_a_core_note_that_is_too_long_needs_a_look(site: WebClient, tmp_pa
 
 
 async def test_jobs_are_shown_with_their_last_and_next_time(site: WebClient) -> None:
-    assert (await page(site)).by_id("jobs").text == "There are no regular jobs."
+    assert (await page(site, "/system")).by_id("jobs").text == "There are no regular jobs."
     async with site.services.background:
-        jobs = (await page(site)).by_id("jobs").text
+        jobs = (await page(site, "/system")).by_id("jobs").text
     assert re.search(r"Scan all notes waiting Last run: .* Next run: (\S+ )?\d\d:\d\d, in (60 min|1 h)", jobs)
     assert "Backup waiting Last run: never Next run: " in jobs
     assert "Tidying up" in jobs
@@ -212,7 +215,7 @@ async def test_a_memory_that_cannot_be_read_is_told_of_and_the_rest_is_shown(sit
     shown = await page(site)
     assert "the memory was closed" in shown.by_id("memory-facts").text
     assert "Memory: the memory was closed" in shown.by_id("attention").text
-    assert "openai/gpt-test" in shown.by_id("models").text
+    assert "openai/gpt-test" in shown.by_id("model-states").text
 
 
 @pytest.mark.thorough
@@ -249,7 +252,11 @@ async def test_what_others_wrote_stays_text(tmp_path: Path) -> None:
         (first, _) = site.services.model.plan.chain[0].routes
         book.record([CallOutcome(first.name, book.now(), Overloaded(HOSTILE, model=HOSTILE))])
         await book.write()
-        pages = [await page(site), await page(site, "/sign-in?then=javascript:alert(1)")]
+        pages = [
+            await page(site),
+            await page(site, "/system"),
+            await page(site, "/sign-in?then=javascript:alert(1)"),
+        ]
         async with site.client.get("/search", params={"q": f"boiler {HOSTILE}"}) as answer:
             pages.append(HtmlPage(await answer.text()))
         for shown in pages:
@@ -260,10 +267,11 @@ async def test_what_others_wrote_stays_text(tmp_path: Path) -> None:
                 assert not [name for name in each.attributes if name.startswith("on")]
                 assert not each.attributes.get("href", "").lower().strip().startswith("javascript:")
                 assert each.attributes.get("action", "/").startswith("/")
-        status, _, found = pages
-        for place in ("troubles", "channels", "models", "attention"):
-            assert "onerror=alert(1)" in status.by_id(place).text, place
-        assert "5929" not in status.by_id("troubles").text
+        today, system, _, found = pages
+        for shown, places in ((today, ("channels", "attention")), (system, ("troubles", "models"))):
+            for place in places:
+                assert "onerror=alert(1)" in shown.by_id(place).text, place
+        assert "5929" not in system.by_id("troubles").text
         assert found.by_id("found").text.count("onerror=alert(1)") >= 2
 
 
@@ -283,7 +291,8 @@ async def test_a_page_is_well_made_for_those_who_do_not_see_it(site: WebClient) 
     outcomes(site, answered=2, failed=1)
     await site.services.model.health.write()
     async with site.services.background:
-        pages = [await page(site, path) for path in ("/", "/search?q=boiler", "/search", "/sign-in")]
+        paths = ("/", "/system", "/search?q=boiler", "/search", "/sign-in")
+        pages = [await page(site, path) for path in paths]
     for shown in pages:
         ids = [each.attributes["id"] for each in shown.elements if "id" in each.attributes]
         assert len(ids) == len(set(ids))
@@ -312,7 +321,8 @@ async def test_a_page_is_well_made_for_those_who_do_not_see_it(site: WebClient) 
         )
     titles = [shown.all("title")[0].text for shown in pages]
     assert titles == [
-        "Status – Commonplace",
+        "Today – Commonplace",
+        "System – Commonplace",
         "boiler – Commonplace",
         "Search – Commonplace",
         "Sign in – Commonplace",

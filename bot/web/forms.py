@@ -1,0 +1,62 @@
+"""HTML forms: their routes, and their fields."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final
+from urllib.parse import parse_qsl
+
+from aiohttp import web
+
+from bot.web.request_body import content_type, defer_expect, read_body
+
+MAX_FORM_BYTES: Final = 64 * 1024
+MAX_TEXT_FORM_BYTES: Final = 4 * 1024 * 1024
+"""For who is signed in: a form with a whole note, each byte of which may take three in the form."""
+MAX_FIELDS: Final = 20
+FORM: Final = "application/x-www-form-urlencoded"
+SENT_WITHOUT_ASKING: Final = ("", FORM, "multipart/form-data", "text/plain")
+"""The types that a browser sends to another site without asking it first."""
+
+FORM_FIELD: Final = "form_token"
+"""The hidden field that each form has; see `bot.web.session`."""
+
+_fields_key = web.RequestKey("fields", dict[str, str])
+
+
+def add_form(
+    app: web.Application, path: str, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> None:
+    """Add the route that a form is sent to."""
+    app.router.add_post(path, handler, expect_handler=defer_expect)
+
+
+def may_be_form(request: web.Request) -> bool:
+    """Return whether a form may have sent a request that is not safe."""
+    return content_type(request)[0] in SENT_WITHOUT_ASKING
+
+
+async def read_form(request: web.Request, *, max_bytes: int = MAX_FORM_BYTES) -> dict[str, str]:
+    """Return the fields of an HTML form, none for any other content. Raises as `read_body`.
+
+    It reads the request once; later calls return the same fields.
+    """
+    if _fields_key not in request:
+        request[_fields_key] = await _read_fields(request, max_bytes)
+    return request[_fields_key]
+
+
+async def _read_fields(request: web.Request, max_bytes: int) -> dict[str, str]:
+    if content_type(request)[0] != FORM:
+        return {}
+    body = await read_body(request, max_bytes=max_bytes)
+    if len(body) <= MAX_FORM_BYTES:
+        return _parse(body)
+    return await asyncio.to_thread(_parse, body)  # a megabyte takes a tenth of a second
+
+
+def _parse(body: bytes) -> dict[str, str]:
+    try:
+        fields = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MAX_FIELDS)
+    except ValueError:
+        raise web.HTTPBadRequest(text="") from None
+    return dict(fields)
