@@ -793,6 +793,11 @@ REMINDERS_ROW_UNREADABLE = (
 )
 REMINDER_CANCELLED = "Cancelled reminder {number}: {text}"
 REMINDER_UNKNOWN = "There is no upcoming reminder {number} here. `/reminders` lists them."
+REMINDER_REPEATS = (
+    "This one repeats, and a new time moves all of it. Please say how often, too, for example "
+    "`every monday 8:00`."
+)
+REMINDER_PASSED = "The time of that reminder has passed, so I can't bring it back. Please set a new one."
 REMINDERS_FULL = (
     "This chat already has {limit} reminders, the most that a chat can have. Please cancel some first: "
     "`/reminders` lists them, `/reminders cancel 1 2 3` cancels several at once."

@@ -148,12 +148,16 @@ class Reminders:
         """Return the pending reminders of a chat, the next one first."""
         return await self._state.read(lambda db: stored_reminders.read_active(db, str(chat)))
 
+    async def list_upcoming(self, *, limit: int) -> tuple[ReminderRow, ...]:
+        """Return pending reminders and prompts of all chats, the next one first; for owners."""
+        return await self._state.read(lambda db: stored_reminders.read_upcoming(db, limit=limit))
+
     async def cancel(
-        self, number: int, *, chat: ChatId, owner: bool, key: str, elsewhere: bool = True
+        self, number: int, *, chat: ChatId | None, owner: bool, key: str, elsewhere: bool = True
     ) -> ReminderRow | None:
         """Cancel a reminder of this chat, or, for an owner, any reminder or prompt; None if there is none pending.
 
-        `elsewhere`: whether an owner may mean one of another chat.
+        `chat`: None for an owner who is in no chat. `elsewhere`: whether an owner may mean one of another chat.
         """
         if number > MAX_NUMBER:
             return None
@@ -163,6 +167,51 @@ class Reminders:
                 db, number, chat=where, prompts=owner, key=key, at=self._state.at()
             )
         )
+
+    async def move(self, number: int, when: When) -> ReminderRow | None:
+        """Move any pending reminder or prompt to another time, for an owner; None if there is none pending.
+
+        One that recurs is moved as a whole. Raises ReminderNotSet if the new time would end its recurrence.
+        """
+        zone = self.zone.key if when.on_wall or when.rule else ""
+
+        def write(db: "apsw.Connection") -> ReminderRow | None:
+            row = stored_reminders.read_one(db, number)
+            if row is None or row.state != "active":
+                return None
+            if row.rule and not when.rule:
+                raise ReminderNotSet(phrases.REMINDER_REPEATS)
+            stored_reminders.move(db, number, due_at=format_timestamp(when.due), rule=when.rule, zone=zone)
+            return stored_reminders.read_one(db, number)
+
+        moved = await self._state.change(write) if number <= MAX_NUMBER else None
+        self._changed.set()
+        return moved
+
+    async def restore(self, number: int) -> ReminderRow | None:
+        """Make a cancelled reminder or prompt pending again, for an owner; None if it is not known any more.
+
+        One that recurs continues with its next time. Raises ReminderNotSet if its only time has passed.
+        """
+
+        def write(db: "apsw.Connection") -> ReminderRow | None:
+            row = stored_reminders.read_one(db, number)
+            if row is None or row.state in ("done", "broken"):
+                return None
+            if row.state == "cancelled":
+                now = self._now()
+                due_at = row.due_at
+                if due_at <= format_timestamp(now):
+                    following = _next_occurrence(row, now)
+                    if not isinstance(following, datetime):
+                        raise ReminderNotSet(phrases.REMINDER_PASSED)
+                    due_at = format_timestamp(following)
+                stored_reminders.restore(db, number, due_at=due_at, at=self._state.at())
+            return stored_reminders.read_one(db, number)
+
+        restored = await self._state.change(write) if number <= MAX_NUMBER else None
+        self._changed.set()
+        return restored
 
     def next_due(self, row: ReminderRow, *, seconds: bool = False, name_zone: bool = True) -> str:
         """Return in full when it is due next."""

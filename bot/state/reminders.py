@@ -144,6 +144,17 @@ def read_active(db: apsw.Connection, chat: str) -> tuple[ReminderRow, ...]:
     return tuple(select(db, ReminderRow, rest, chat))
 
 
+def read_upcoming(db: apsw.Connection, *, limit: int) -> tuple[ReminderRow, ...]:
+    """Return pending reminders of all chats, the next one first."""
+    rest = "FROM reminders WHERE state = 'active' ORDER BY due_at, number LIMIT ?"
+    return tuple(select(db, ReminderRow, rest, limit))
+
+
+def read_one(db: apsw.Connection, number: int) -> ReminderRow | None:
+    """Return a reminder by its number, in any state."""
+    return select_first(db, ReminderRow, "FROM reminders WHERE number = ?", number)
+
+
 def cancel(
     db: apsw.Connection, number: int, *, chat: str | None, prompts: bool, key: str, at: str
 ) -> ReminderRow | None:
@@ -151,7 +162,7 @@ def cancel(
 
     Returns None if there is no such pending one; a retry with the same key returns it again.
     """
-    row = select_first(db, ReminderRow, "FROM reminders WHERE number = ?", number)
+    row = read_one(db, number)
     if row is None or (chat is not None and row.chat != chat) or (row.prompt and not prompts):
         return None
     if row.state == "cancelled" and row.ended_by == key:
@@ -161,6 +172,23 @@ def cancel(
         (key, at, number),
     )
     return row if db.changes() else None
+
+
+def move(db: apsw.Connection, number: int, *, due_at: str, rule: str, zone: str) -> None:
+    """Set when a pending reminder is due, and how it recurs, as if it had just been set for that time."""
+    db.execute(
+        "UPDATE reminders SET due_at = ?, rule = ?, zone = ?, skipped = 0 WHERE number = ? AND state = 'active'",
+        (due_at, rule, zone, number),
+    )
+
+
+def restore(db: apsw.Connection, number: int, *, due_at: str, at: str) -> None:
+    """Make a cancelled reminder pending again, due at a time."""
+    db.execute(
+        "UPDATE reminders SET state = 'active', ended_by = '', due_at = ?, at = ?"
+        " WHERE number = ? AND state = 'cancelled'",
+        (due_at, at, number),
+    )
 
 
 def read_due_chats(db: apsw.Connection, now: str) -> tuple[str, ...]:

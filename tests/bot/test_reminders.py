@@ -753,3 +753,49 @@ async def test_a_model_is_told_that_the_person_has_as_many_as_may_be(reminders: 
 async def test_a_model_is_not_told_of_the_use(reminders: Reminders) -> None:
     (spec,) = Toolbox(reminder_tools(reminders)).specs
     assert list(spec.parameters["properties"]) == ["when", "text"]
+
+
+async def test_one_that_was_moved_comes_at_its_new_time_alone(
+    reminders: Reminders, state: State, wall: Wall
+) -> None:
+    number = await add(reminders, "20m tea", chat=THERE)
+    (upcoming,) = await reminders.list_upcoming(limit=5)
+    assert upcoming.number == number
+    async with running(reminders):
+        moved = await reminders.move(number, reminders.parse("tomorrow 9:00")[0])
+        assert moved is not None
+        wall.pass_(hours=2)
+        await asyncio.sleep(0.05)
+        assert await notices(state) == []
+        wall.pass_(hours=22)
+        await asyncio.sleep(0.05)
+        assert "tea" in (await notices(state))[0]
+    assert await reminders.move(number, reminders.parse("tomorrow 9:00")[0]) is None
+    assert await reminders.list_upcoming(limit=5) == ()
+
+
+async def test_one_that_recurs_is_moved_as_a_whole_and_only_to_what_recurs(reminders: Reminders) -> None:
+    number = await add(reminders, "every monday 8:00 bins")
+    with pytest.raises(ReminderNotSet, match="repeats"):
+        await reminders.move(number, reminders.parse("tomorrow 9:00")[0])
+    moved = await reminders.move(number, reminders.parse("every tuesday 7:30")[0])
+    assert moved is not None
+    assert reminders.next_due(moved) == "Tuesday, 24 November 2026 at 07:30 (Europe/Berlin)"
+
+
+async def test_one_that_was_cancelled_is_pending_again_unless_its_time_has_passed(
+    reminders: Reminders, wall: Wall
+) -> None:
+    once, often = await add(reminders, "20m tea"), await add(reminders, "every day 8:00 bins")
+    before = {row.number: row for row in await reminders.list_upcoming(limit=5)}
+    for number in (once, often):
+        await reminders.cancel(number, chat=None, owner=True, key="cancel")
+        assert await reminders.restore(number) == before[number]
+        await reminders.cancel(number, chat=None, owner=True, key="cancel again")
+    wall.pass_(days=2)
+    with pytest.raises(ReminderNotSet, match="has passed"):
+        await reminders.restore(once)
+    restored = await reminders.restore(often)
+    assert restored is not None
+    assert reminders.next_due(restored) == "Saturday, 21 November 2026 at 08:00 (Europe/Berlin)"
+    assert await reminders.restore(99) is None
