@@ -232,10 +232,10 @@ def _first_words(lines: Sequence[str]) -> str:
     return one_line(bare_words(text), limit=WORDS_CHARS)
 
 
-def format_diff(change: Change) -> str:
-    """Return the lines of a change with `-` and `+` before them, long ones cut."""
+def format_diff(change: Change, *, lines: int = DIFF_LINES, line_chars: int = DIFF_LINE_CHARS) -> str:
+    """Return the first `lines` lines of a change with `-` and `+` before them, long ones cut."""
     rows = [strip_controls(row) for row in _compare(change)]
-    shown = [row if len(row) <= DIFF_LINE_CHARS else f"{row[:DIFF_LINE_CHARS]}…" for row in rows[:DIFF_LINES]]
+    shown = [row if len(row) <= line_chars else f"{row[:line_chars]}…" for row in rows[:lines]]
     more = len(rows) - len(shown)
     return "\n".join([*shown, *([_format_more(more)] if more else [])])
 

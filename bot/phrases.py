@@ -982,6 +982,31 @@ WEB_OLD_FORM = (
     "the page again."
 )
 WEB_NO_CHANGE = "That isn't the number of a change. Please go back and use one of the buttons."
+WEB_DAY = "{weekday}, {day} {month}"
+WEB_DONE = {
+    "noted": "Noted in today's log.",
+    "cancelled": "The reminder is cancelled.",
+    "moved": "The reminder is moved.",
+    "restored": "The reminder is set again.",
+    "let-in": "They can talk with me now, and use the memory. I've told them.",
+    "guest": "They can talk with me now as a guest, without the memory. I've told them.",
+    "refused": "They are kept out.",
+    "undone": "The change is undone.",
+    "redone": "The change is made again.",
+}
+"""What the page says was done, by the key in its address."""
+WEB_TODAY_LOCKED = (
+    "To write here, and to see reminders, changes and who waits to be let in, set `server.token`: without one, any "
+    "program on this machine could do the same. To make one, run: `commonplace init page`"
+)
+WEB_LOG_EMPTY = "Please write something first."
+WEB_REMINDER_GONE = "That reminder isn't pending any more: it came, or somebody cancelled it."
+WEB_REMINDER_WHEN = "Please write the new time, for example `tomorrow 9:00`."
+WEB_REMINDER_REST = (
+    "I understood {moment}, but not “{rest}”. Please write only the time, for example `tomorrow 9:00`."
+)
+WEB_REMINDER_UNREADABLE = "I can't read when this is due."
+WEB_NOT_WAITING = "They are not waiting any more: their code has expired, or somebody has already decided."
 WEB_BUSY = "This is busy right now. It will appear as soon as it is ready."
 REBUILD_FAILED = "something went wrong on my side; the log has the details."
 WEB_PANEL_FAILED = "I couldn't show this because of an error on my side. The log has the details."

@@ -49,9 +49,13 @@ async def list_changes_over_http(
     return {**document, "notice": notice} if notice else document
 
 
-async def undo_over_http(services: "Services", number: int) -> Undone:
-    """Undo a change. Raises UndoRefused; MemoryFault if that is not allowed; StateFault."""
-    return await _open_undo(services).undo(number, key=f"http/{token_hex(16)}", origin=ChangeOrigin("http"))
+async def undo_over_http(services: "Services", number: int, *, key: str = "") -> Undone:
+    """Undo a change; a retry with the same key returns the same, without one each call is a new request.
+
+    Raises UndoRefused; MemoryFault if that is not allowed; StateFault.
+    """
+    key = key or f"http/{token_hex(16)}"
+    return await _open_undo(services).undo(number, key=key, origin=ChangeOrigin("http"))
 
 
 def _open_undo(services: "Services") -> UndoService:

@@ -1,7 +1,9 @@
 """HTML forms: their routes, and their fields."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from secrets import token_hex
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -20,6 +22,10 @@ SENT_WITHOUT_ASKING: Final = ("", FORM, "multipart/form-data", "text/plain")
 FORM_FIELD: Final = "form_token"
 """The hidden field that each form has; see `bot.web.session`."""
 
+ONCE_FIELD: Final = "once"
+"""The hidden field of a form that must have its effect once, even if it is sent twice."""
+_ONCE = re.compile("[0-9a-f]{32}")
+
 _fields_key = web.RequestKey("fields", dict[str, str])
 
 
@@ -33,6 +39,17 @@ def add_form(
 def may_be_form(request: web.Request) -> bool:
     """Return whether a form may have sent a request that is not safe."""
     return content_type(request)[0] in SENT_WITHOUT_ASKING
+
+
+def new_once() -> str:
+    """Return a value for `ONCE_FIELD`, new for each page."""
+    return token_hex(16)
+
+
+def request_key(fields: Mapping[str, str]) -> str:
+    """Return the key of what a form asks for: the same if it is sent again, a new one without `ONCE_FIELD`."""
+    once = fields.get(ONCE_FIELD, "")
+    return f"page/{once if _ONCE.fullmatch(once) else new_once()}"
 
 
 async def read_form(request: web.Request, *, max_bytes: int = MAX_FORM_BYTES) -> dict[str, str]:

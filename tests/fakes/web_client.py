@@ -1,5 +1,6 @@
 """The service's HTTP pages, opened as the service opens them, with a client."""
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from bot.config.settings import Settings
 from bot.service.open_assistant import open_assistant
 from bot.services import Services
 from bot.web.app import build_web_app
+from bot.web.session import SESSION, new_session
 from tests.fakes.fresh_state import copy_fresh_state
 
 TOKEN = "correct horse battery staple"
@@ -35,6 +37,11 @@ class WebClient:
     def token(self) -> dict[str, str]:
         """The header that authorises a program."""
         return {"Authorization": f"Bearer {TOKEN}"}
+
+    @property
+    def cookie(self) -> dict[str, str]:
+        """The header of a browser that has signed in."""
+        return {"Cookie": f"{SESSION}={new_session(TOKEN, now=time.time())}"}
 
 
 @asynccontextmanager

@@ -1,19 +1,23 @@
-"""The latest changes to the notes on the status page, each with a button that undoes it."""
+"""Changes to the notes: the latest ones for the first page, and a page of all, each with a button that undoes it."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from aiohttp import web
 
 from bot import phrases
-from bot.change_texts import describe_coverage, describe_effect, is_number
+from bot.change_texts import describe_coverage, describe_effect, format_diff, is_number
 from bot.sanitize import strip_controls
 from bot.state.database import StateFault
 from bot.undo import UndoRefused
-from bot.visible_names import escape_path
+from bot.visible_names import escape_path, unescape_path
 from bot.web.changes import read_changes_over_http, undo_over_http
 from bot.web.context import services_key
-from bot.web.forms import read_form
+from bot.web.forms import add_form, read_form, request_key
+from bot.web.page.done import done_response, read_done
+from bot.web.page.panel import load_panel
 from bot.web.page.rendering import page_response
 from bot.web.page.times import PageClock, ShownTime
 from bot.web.page.urls import note_url
@@ -22,8 +26,15 @@ from memory.errors import MemoryFault
 if TYPE_CHECKING:
     from bot.services import Services
 
+CHANGES = "/changes"
 UNDO = "/undo"
-CHANGES_SHOWN = 10
+LATEST_SHOWN = 6
+"""Changes on the first page."""
+CHANGES_PER_PAGE = 20
+DIFF_LINES = 8
+DIFF_LINE_CHARS = 120
+"""So much of a change's lines is shown: with 20 changes, a page stays below 60 kB."""
+MAX_PATH_CHARS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +47,11 @@ class ChangeRow:
     path: str
     address: str
     """Of its note, which may be gone."""
+    of_note: str
+    """Address of all changes to this note."""
     what: str
+    diff: str
+    """Its lines with `-` and `+`, the first of them; "" if none are kept."""
     root: int
     """Number of the change that the button undoes or redoes."""
     can_undo: bool
@@ -47,16 +62,25 @@ class ChangeRow:
 
 @dataclass(frozen=True, slots=True)
 class ChangesView:
-    """The values of the panel."""
+    """Some changes, newest first."""
 
     rows: tuple[ChangeRow, ...]
     notice: str
     """That other instances may have changed the notes too; "" if none can."""
+    has_more: bool
 
 
-async def changes_view(services: "Services") -> ChangesView:
-    """Return the latest changes. Raises MemoryFault and StateFault."""
-    found = await read_changes_over_http(services, limit=CHANGES_SHOWN)
+def add_changes(app: web.Application) -> None:
+    """Add the page of all changes, and the form that undoes one."""
+    app.router.add_get(CHANGES, _changes_page)
+    add_form(app, UNDO, _undo_change)
+
+
+async def changes_view(
+    services: "Services", *, limit: int = LATEST_SHOWN, before: int = 0, path: str = ""
+) -> ChangesView:
+    """Return the latest changes: of all notes or of one, or those before a number. Raises MemoryFault, StateFault."""
+    found = await read_changes_over_http(services, limit=limit, before=before, path=path)
     clock = PageClock(services.now())
     rows = (
         ChangeRow(
@@ -65,31 +89,77 @@ async def changes_view(services: "Services") -> ChangesView:
             found.names.author(each.change),
             escape_path(each.change.path),
             note_url(each.change.path),
+            changes_url(path=each.change.path),
             describe_effect(each),
+            format_diff(each.change, lines=DIFF_LINES, line_chars=DIFF_LINE_CHARS),
             each.root,
             each.can_undo and not each.next_undo,
             each.state == "undo",
         )
         for each in found.shown
     )
-    return ChangesView(tuple(rows), describe_coverage(services.settings))
+    return ChangesView(tuple(rows), describe_coverage(services.settings), found.has_more)
 
 
-async def undo_change(request: web.Request) -> web.Response:
-    """Undo the change whose number the form has."""
-    number = (await read_form(request)).get("number", "")
-    if not is_number(number):
-        return _refuse(request, 400, phrases.WEB_NO_CHANGE)
-    try:
-        await undo_over_http(request.app[services_key], int(number))
-    except UndoRefused as refusal:
-        return _refuse(request, 409, str(refusal), refusal.diff)
-    except (MemoryFault, StateFault) as fault:
-        return _refuse(request, 503, str(fault))
-    return web.Response(status=303, headers={"Location": "/#changes"})
+def changes_url(*, path: str = "", before: int = 0) -> str:
+    """Return the address of the page of changes: of one note, and those before a number."""
+    asked = {"note": escape_path(path), "before": str(before or "")}
+    query = urlencode({name: value for name, value in asked.items() if value}, errors="replace")
+    return f"{CHANGES}?{query}" if query else CHANGES
 
 
-def _refuse(request: web.Request, status: int, message: str, diff: str = "") -> web.Response:
+async def _changes_page(request: web.Request) -> web.Response:
+    services = request.app[services_key]
+    note, before = request.query.get("note", "")[:MAX_PATH_CHARS].strip(), request.query.get("before", "")
+    number = int(before) if is_number(before) else 0
+    path = unescape_path(note)
+    if path:
+        with suppress(MemoryFault):  # a note that is gone may have changed before
+            path = await services.memory.resolve_path(path)
+    shown = await load_panel(
+        changes_view(services, limit=CHANGES_PER_PAGE, before=number, path=path), late=phrases.WEB_BUSY
+    )
+    rows = shown.shown.rows if shown.shown else ()
     return page_response(
-        request, "undo_refused.html", status=status, here="/", message=message, diff=strip_controls(diff)
+        request,
+        "all_changes.html",
+        here=CHANGES,
+        changes=shown,
+        note=escape_path(path),
+        later=changes_url(path=path) if number else "",
+        earlier=changes_url(path=path, before=rows[-1].number)
+        if shown.shown and shown.shown.has_more
+        else "",
+        done=read_done(request),
+    )
+
+
+async def _undo_change(request: web.Request) -> web.Response:
+    """Undo the change whose number the form has."""
+    form = await read_form(request)
+    number, back = form.get("number", ""), CHANGES if form.get("page") == CHANGES else "/"
+    if not is_number(number):
+        return _refuse(request, 400, phrases.WEB_NO_CHANGE, back=back)
+    try:
+        # Another change than the first one that this page undid is another request.
+        undone = await undo_over_http(
+            request.app[services_key], int(number), key=f"{request_key(form)}/{number}"
+        )
+    except UndoRefused as refusal:
+        return _refuse(request, 409, str(refusal), refusal.diff, back=back)
+    except (MemoryFault, StateFault) as fault:
+        return _refuse(request, 503, str(fault), back=back)
+    note = form.get("note", "")[:MAX_PATH_CHARS] if back == CHANGES else ""
+    return done_response(back, "redone" if undone.is_redo else "undone", anchor="changes", note=note)
+
+
+def _refuse(request: web.Request, status: int, message: str, diff: str = "", *, back: str) -> web.Response:
+    return page_response(
+        request,
+        "undo_refused.html",
+        status=status,
+        here=back,
+        message=message,
+        diff=strip_controls(diff),
+        back=back,
     )

@@ -13,7 +13,7 @@ from bot.model_error_text import reason_text
 from bot.web.auth import session_of
 from bot.web.context import services_key, token_of
 from bot.web.conversations import searches_chats
-from bot.web.forms import FORM_FIELD
+from bot.web.forms import FORM_FIELD, ONCE_FIELD, new_once
 from bot.web.security_headers import nonce_of
 from bot.web.session import new_form_token
 from memory.quantities import format_rough_duration
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MAIN_PAGES = (("/", "Today"), ("/search", "Search"), ("/notes/", "Notes"))
 """The pages that each page leads to: address and name."""
-MORE_PAGES = (("/system", "System"),)
+MORE_PAGES = (("/changes", "Changes"), ("/system", "System"))
 """The pages behind "More"."""
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -49,6 +49,7 @@ def _environment() -> "Environment":
     )
     templates.filters["grouped"] = "{:,}".format
     templates.filters["kind_of_trouble"] = reason_text
+    templates.filters["without_markup"] = lambda text: text.replace("`", "")
     return templates
 
 
@@ -67,6 +68,13 @@ def _form_token(request: web.Request) -> "Markup":
     return field.format(FORM_FIELD, new_form_token(session, token)) if session else Markup()
 
 
+def _once_field() -> "Markup":
+    """Return the hidden field of a form that must have its effect once."""
+    from markupsafe import Markup
+
+    return Markup('<input type="hidden" name="{}" value="{}">').format(ONCE_FIELD, new_once())
+
+
 def page_response(
     request: web.Request, template: str, *, status: int = 200, **values: object
 ) -> web.Response:
@@ -77,6 +85,7 @@ def page_response(
         name=services.settings.agent.name,
         signs_in=bool(token_of(services)),
         form_token=_form_token(request),
+        once=_once_field(),
         main_pages=MAIN_PAGES,
         more_pages=MORE_PAGES,
         nonce=nonce_of(request),

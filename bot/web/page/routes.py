@@ -1,19 +1,18 @@
-"""Routes of the pages about today, the system and the search, and of their forms."""
+"""Routes of the pages about today, the system, the changes and the search, and of their forms."""
 
 from aiohttp import web
 
 from bot import phrases
 from bot.web.context import services_key
 from bot.web.forms import add_form, read_form
-from bot.web.page.changes import UNDO, undo_change
+from bot.web.page.changes import add_changes
 from bot.web.page.panel import load_panel
 from bot.web.page.progress import progress_view
 from bot.web.page.rendering import page_response
 from bot.web.page.search import parse_limit, parse_source, read_query, run_search
 from bot.web.page.system import system_view
-from bot.web.page.today import today_view
+from bot.web.page.today import TODAY, add_today
 
-TODAY = "/"
 SYSTEM = "/system"
 SEARCH = "/search"
 PROGRESS = "/progress"
@@ -29,17 +28,13 @@ SEARCH_SECONDS = 30.0
 
 def add_page(app: web.Application) -> None:
     """Add the pages to the application."""
-    app.router.add_get(TODAY, _today)
+    add_today(app)
+    add_changes(app)
     app.router.add_get(SYSTEM, _system)
     app.router.add_get(SEARCH, _search)
     app.router.add_get(NOTE_HEALTH, _note_health)
     app.router.add_get(PROGRESS, _progress)
     add_form(app, REBUILD, _rebuild)
-    add_form(app, UNDO, undo_change)
-
-
-async def _today(request: web.Request) -> web.Response:
-    return page_response(request, "today.html", here=TODAY, shown=await today_view(request.app[services_key]))
 
 
 async def _system(request: web.Request) -> web.Response:

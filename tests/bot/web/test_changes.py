@@ -1,5 +1,6 @@
 """Changes to the notes over HTTP: JSON-RPC and the status page."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -36,16 +37,15 @@ async def text_of(site: WebClient, path: str) -> str:
     return (await site.services.memory.get(path)).text
 
 
-async def page(site: WebClient) -> HtmlPage:
-    async with site.client.get("/", headers=site.token) as answer:
+async def page(site: WebClient, path: str = "/") -> HtmlPage:
+    async with site.client.get(path, headers=site.token) as answer:
         assert answer.status == 200
         return HtmlPage(await answer.text())
 
 
 def rows_of(shown: HtmlPage) -> list[str]:
-    """The rows of the changes, without their heading."""
-    rows = [each.text for each in shown.all("tr") if each.text.startswith("Change ")]
-    return [row for row in rows if row.split()[1].isdigit()]
+    """What is told of each change."""
+    return [each.text for each in shown.all("li") if re.match(r"Change \d+ ", each.text)]
 
 
 async def press_undo(site: WebClient, number: str, **headers: str) -> tuple[int, str]:
@@ -104,7 +104,11 @@ async def test_without_a_token_nobody_sees_or_undoes_them(tmp_path: Path) -> Non
                     "message": phrases.CHANGES_OVER_HTTP,
                 }
         async with site.client.get("/") as answer:
-            assert HtmlPage(await answer.text()).by_id("changes-list").text == phrases.CHANGES_OVER_HTTP
+            shown = HtmlPage(await answer.text())
+            assert not [each for each in shown.elements if each.attributes.get("id") == "changes"]
+            assert "commonplace init page" in shown.all("main")[0].text
+        async with site.client.get("/changes") as answer:
+            assert answer.status == 403
         async with site.client.post("/undo", data={"number": "1"}) as answer:
             assert (answer.status, await answer.text()) == (403, f"{phrases.WEB_LOCKED}\n")
         assert "key" in await text_of(site, path)
@@ -125,15 +129,17 @@ async def test_the_page_shows_the_latest_changes_with_a_button_each(tmp_path: Pa
         path = await note(site, *(f"fact {number}" for number in range(11)), HOSTILE)
         shown = await page(site)
         rows = rows_of(shown)
-        assert len(rows) == 10
-        assert rows[0].startswith("Change 12 ")
-        assert rows[0].endswith(f"telegram:2 {path} added “{HOSTILE}” Undo")
+        assert len(rows) == 6
+        assert rows[0].startswith(f"Change 12 {path} added “{HOSTILE}” ")
+        assert rows[0].endswith(f"telegram:2 What changed in change 12 +- {HOSTILE} Undo")
         assert not any(HOSTILE in each.text for each in shown.all("script"))
         assert (await press_undo(site, "12"))[0] == 303
         assert HOSTILE not in await text_of(site, path)
         rows = rows_of(await page(site))
-        assert rows[0].endswith(f"HTTP {path} undid #12: removed “{HOSTILE}” Redo")
-        assert rows[1].endswith(f"added “{HOSTILE}” (undone)")
+        assert rows[0].startswith(f"Change 13 {path} undid #12: removed “{HOSTILE}” ")
+        assert ", HTTP What changed in change 13 -- " in rows[0]
+        assert rows[0].endswith(" Redo")
+        assert f"added “{HOSTILE}” (undone)" in rows[1]
 
 
 async def test_the_page_says_why_a_change_is_not_taken_back(tmp_path: Path) -> None:
@@ -150,3 +156,69 @@ async def test_the_page_says_why_a_change_is_not_taken_back(tmp_path: Path) -> N
         assert not shown.all("script")
         for number, status in (("9", 409), ("x", 400), ("", 400)):
             assert (await press_undo(site, number))[0] == status
+
+
+async def test_all_changes_are_paged_and_those_of_one_note_shown_alone(tmp_path: Path) -> None:
+    async with open_web_client(tmp_path, token=TOKEN) as site:
+        path = await note(site, *(f"fact {number}" for number in range(23)))
+        await site.services.note_writer.write("tea", key="core", origin=BEN, target="core")
+        shown = await page(site, "/changes")
+        assert [row.split()[1] for row in rows_of(shown)] == [str(number) for number in range(24, 4, -1)]
+        (earlier,) = (each for each in shown.all("a") if each.attributes.get("rel") == "next")
+        shown = await page(site, earlier.attributes["href"])
+        assert [row.split()[1] for row in rows_of(shown)] == ["4", "3", "2", "1"]
+        assert [each.attributes["rel"] for each in shown.all("a") if "rel" in each.attributes] == ["prev"]
+        shown = await page(site, "/changes?note=MEMORY")
+        assert [row.split()[1] for row in rows_of(shown)] == ["24"]
+        assert shown.by_id("note").attributes["value"] == "MEMORY.md"
+        assert len(rows_of(await page(site, f"/changes?note={path}&before=x"))) == 20
+        shown = await page(site, f"/changes?note={HOSTILE}")
+        assert "No changes to this note are recorded." in shown.by_id("changes").text
+        assert not shown.all("script")
+
+
+async def test_a_change_is_undone_once_and_one_comes_back_to_where_one_was(tmp_path: Path) -> None:
+    async with open_web_client(tmp_path, token=TOKEN) as site:
+        path = await note(site, "bread", "milk", "tea")
+        shown = await page(site, f"/changes?note={path}&before=3")
+        fields = {
+            each.attributes["name"]: each.attributes["value"]
+            for each in reversed(shown.all("input"))
+            if each.attributes["type"] == "hidden"
+        }
+        assert (fields["number"], fields["page"], fields["note"]) == ("2", "/changes", path)
+        for _ in range(2):
+            async with site.client.post(
+                "/undo", data=fields, headers=site.token, allow_redirects=False
+            ) as answer:
+                assert answer.headers["Location"] == f"/changes?note={path}&done=undone#changes"
+        assert "milk" not in await text_of(site, path)
+        shown = await page(site, f"/changes?note={path}&done=undone")
+        assert [each.text for each in shown.all("p") if each.attributes.get("role") == "status"] == [
+            "The change is undone."
+        ]
+        assert len(rows_of(shown)) == 4
+        fields["number"] = "1"  # another one, from the same page
+        async with site.client.post(
+            "/undo", data=fields, headers=site.token, allow_redirects=False
+        ) as answer:
+            assert answer.status == 303
+        assert "bread" not in await text_of(site, path)
+
+
+async def test_a_diff_of_a_long_change_is_cut(tmp_path: Path) -> None:
+    async with open_web_client(tmp_path, token=TOKEN) as site:
+        for number in range(20):
+            await note(site, f"{number} {'word ' * 200}\n\n" * 30)
+        async with site.client.get("/changes", headers=site.token) as answer:
+            text = await answer.text()
+        assert len(text.encode()) < 60_000
+        assert "more lines" in HtmlPage(text).all("pre")[0].text
+
+
+async def test_a_browser_needs_the_field_of_its_session_to_undo(tmp_path: Path) -> None:
+    async with open_web_client(tmp_path, token=TOKEN) as site:
+        path = await note(site, "bread")
+        async with site.client.post("/undo", data={"number": "1"}, headers=site.cookie) as answer:
+            assert answer.status == 403
+        assert "bread" in await text_of(site, path)

@@ -68,11 +68,13 @@ def outcomes(site: WebClient, *, answered: int, failed: int) -> None:
     )
 
 
-async def test_all_is_well_with_a_memory_that_is_searched_by_words(site: WebClient) -> None:
+async def test_nothing_needs_attention_with_a_memory_that_is_searched_by_words(site: WebClient) -> None:
     await site.services.memory.write("The boiler's code is E119")
     shown = await page(site)
     (heading,) = shown.all("h1")
-    assert heading.text == "All is well"
+    now = site.services.now()
+    assert heading.text == f"{now:%A}, {now.day} {now:%B}"
+    assert shown.by_id("attention").text.endswith(" Nothing needs your attention.")
     told = facts(shown)
     assert (told["note"], told["chunk"], told["with vectors"], told["without"]) == ("1", "1", "0", "1")
     assert told["Semantic search"].startswith("off ")
@@ -225,7 +227,7 @@ async def test_a_busy_memory_does_not_hold_up_the_page(site: WebClient) -> None:
     shown = await page(site)
     assert not busy.done()
     assert shown.by_id("memory-facts").text == phrases.WEB_BUSY
-    assert shown.by_id("attention").text == "All is well"
+    assert shown.by_id("attention").text.endswith(" Nothing needs your attention.")
     done.set()
     busy.result()
 
