@@ -66,18 +66,20 @@ async def search_sources(
     today: date,
     limit: int | None = None,
     before: Moment | None = None,
+    within: Collection[str] | None = None,
 ) -> FoundPassages:
     """Search a source. Without one, search the notes, and conversations too if these have more of what is asked for.
 
-    `conversations`: None if they may not be searched. `before`: see `ConversationSearch.search`. Raises `MemoryFault`;
-    with "all", only if the notes cannot be searched.
+    `conversations`: None if they may not be searched. `before`: see `ConversationSearch.search`. `within`: the
+    top-level folders of notes, see `Memory.search`. Raises `MemoryFault`; with "all", only if the notes cannot be
+    searched.
     """
     if source == "conversations":
         if conversations is None:
             return FoundPassages(SearchResults(query, ()), notice=phrases.CONVERSATIONS_OFF)
         found = await conversations.search(query, chats=await chats(), limit=limit, before=before)
         return FoundPassages(SearchResults(query, (), terms=found.terms), found.hits, notice=found.notice)
-    notes = await memory.search(query, limit=limit)
+    notes = await memory.search(query, limit=limit, within=within)
     if source == "notes" or conversations is None:
         off = phrases.CONVERSATIONS_OFF if source == "all" else ""
         return FoundPassages(notes, notice=off)

@@ -1,7 +1,7 @@
 """The top-level folders that a search is limited to; pure."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 _NEVER_IN_A_NAME = re.compile("[/\0\ud800-\udfff]")
@@ -27,6 +27,11 @@ class FolderScope:
     def path_ranges(self) -> list[tuple[str, str]]:
         """Return the range of paths of each folder, by code point: the first one may be in it, the second not."""
         return [(f"{folder}/", f"{folder}{_AFTER_SLASH}") for folder in sorted(self.folders)]
+
+
+def top_folders(paths: Iterable[str]) -> Sequence[str]:
+    """Return the names of the top-level folders that these notes are in, sorted."""
+    return sorted({path.partition("/")[0] for path in paths if "/" in path})
 
 
 def _can_be_folder(name: str) -> bool:

@@ -16,6 +16,7 @@ from memory.dates import CORE_NOTE as CORE_NOTE
 from memory.embedding_backfill import EmbeddingBackfill
 from memory.embeddings.factory import Embedding
 from memory.errors import IndexCorrupted, IndexUnavailable, NoteUnreadable
+from memory.folder_scope import top_folders
 from memory.forgetting import NoteLines, WordsToForget
 from memory.forgotten_lines import (
     ForgottenLines,
@@ -449,6 +450,13 @@ class Memory:
         return await self._search.search(
             query, limit=limit, within=within, vector_seconds=vector_seconds, neighbours=neighbours
         )
+
+    async def folder_names(self) -> Sequence[str]:
+        """Return the names of the top-level folders with notes, as far as they are indexed, sorted.
+
+        Raises `IndexUnavailable`, `IndexCorrupted`.
+        """
+        return await self._index.read(lambda index: top_folders(index.stamps()[0]))
 
     async def links_of(self, path: str, *, within: Collection[str] | None = None) -> NoteLinks:
         """Sync the index, then return what a note links to and which notes link to it, with their lines.

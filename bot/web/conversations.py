@@ -1,5 +1,6 @@
 """Search of conversations over HTTP, which requires the server's token."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,11 +21,16 @@ def searches_chats(services: "Services") -> bool:
 
 
 async def search_over_http(
-    services: "Services", query: str, *, source: SearchSource, limit: int | None
+    services: "Services",
+    query: str,
+    *,
+    source: SearchSource,
+    limit: int | None,
+    within: Collection[str] | None = None,
 ) -> FoundPassages:
     """Search the source, all chats included; a notice says if conversations may not be searched.
 
-    Raises `MemoryFault`.
+    `within`: see `Memory.search`. Raises `MemoryFault`.
     """
 
     async def every_chat() -> None:
@@ -39,6 +45,7 @@ async def search_over_http(
         chats=every_chat,
         today=services.now().date(),
         limit=limit,
+        within=within,
     )
     is_closed = services.conversations is not None and not may and source != "notes"
     return replace(found, notice=phrases.CONVERSATIONS_OVER_HTTP) if is_closed else found

@@ -9,12 +9,11 @@ from bot.web.page.changes import add_changes
 from bot.web.page.panel import load_panel
 from bot.web.page.progress import progress_view
 from bot.web.page.rendering import page_response
-from bot.web.page.search import parse_limit, parse_source, read_query, run_search
+from bot.web.page.search import add_search
 from bot.web.page.system import system_view
 from bot.web.page.today import TODAY, add_today
 
 SYSTEM = "/system"
-SEARCH = "/search"
 PROGRESS = "/progress"
 REBUILD = "/rebuild"
 
@@ -22,16 +21,14 @@ NOTE_HEALTH = "/memory-health"
 
 HEALTH_SECONDS = 110.0
 """Timeout of an examination of the notes, which takes a few seconds for ten thousand of them."""
-SEARCH_SECONDS = 30.0
-"""Timeout of a search, which may wait for a remote embedding provider."""
 
 
 def add_page(app: web.Application) -> None:
     """Add the pages to the application."""
     add_today(app)
     add_changes(app)
+    add_search(app)
     app.router.add_get(SYSTEM, _system)
-    app.router.add_get(SEARCH, _search)
     app.router.add_get(NOTE_HEALTH, _note_health)
     app.router.add_get(PROGRESS, _progress)
     add_form(app, REBUILD, _rebuild)
@@ -40,22 +37,6 @@ def add_page(app: web.Application) -> None:
 async def _system(request: web.Request) -> web.Response:
     return page_response(
         request, "system.html", here=SYSTEM, shown=await system_view(request.app[services_key])
-    )
-
-
-async def _search(request: web.Request) -> web.Response:
-    searched = await load_panel(
-        run_search(request), timeout_seconds=SEARCH_SECONDS, late=phrases.WEB_SEARCH_TOOK_LONG
-    )
-    query, limit = read_query(request), parse_limit(request)
-    return page_response(
-        request,
-        "search.html",
-        here=SEARCH,
-        query=query,
-        limit=limit,
-        source=parse_source(request),
-        searched=searched,
     )
 
 

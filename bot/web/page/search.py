@@ -1,33 +1,49 @@
-"""Search on the page."""
+"""The page that searches the notes and conversations."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
+from functools import partial
+from typing import ClassVar
 
 from aiohttp import web
 
+from bot import phrases
 from bot.conversations.search import ConversationHit
 from bot.fact_history import describe_histories, format_day
 from bot.hit_source import describe_says
 from bot.note_refs import format_note_ref
 from bot.said_in_chats import name_chat
 from bot.sanitize import one_line
-from bot.search_sources import SearchSource
+from bot.search_sources import FoundPassages
 from bot.visible_names import escape_path
 from bot.web.context import services_key
-from bot.web.conversations import search_over_http, searches_chats
+from bot.web.conversations import search_over_http
 from bot.web.page.highlight import HighlightPiece, highlight
+from bot.web.page.panel import load_panel
+from bot.web.page.rendering import page_response
+from bot.web.page.search_filters import SEARCH, SearchFilters, read_filters
 from bot.web.page.urls import note_url
-from memory.search import Neighbour, SearchHit, SearchResults, Source
+from memory.search import Neighbour, SearchHit
 from memory.tokenizer import Term, parse_query
 
 MAX_QUERY_CHARS = 1000
 """A longer query is cut."""
 MAX_PASSAGES = 50
+"""The most that one page shows, and that are counted."""
+MORE_PASSAGES = 10
+"""How many more each "more" shows."""
+MAX_DATED = 200
+"""The best passages of which those are chosen that were told on wanted days: the index knows no days to search by."""
+SEARCH_SECONDS = 30.0
+"""Timeout of a search, which may wait for a remote embedding provider."""
 
 
 @dataclass(frozen=True, slots=True)
 class PassageView:
     """One result."""
 
+    is_note: ClassVar[bool] = True
     place: str
     address: str
     heading: tuple[HighlightPiece, ...]
@@ -37,7 +53,6 @@ class PassageView:
     by_meaning: float | None
     """None if meaning was not compared."""
     by_words: float
-    source: Source
     history: str
     """Since when it is true and what was told before, or where it was changed; "" if neither is known."""
     says: str
@@ -48,6 +63,7 @@ class PassageView:
 class SaidView:
     """A message of a conversation that was found."""
 
+    is_note: ClassVar[bool] = False
     chat: str
     day: str
     who: str
@@ -75,16 +91,74 @@ class SearchView:
     """The results of a search, best first."""
 
     query: str
-    passages: tuple[PassageView, ...]
-    notice: str
+    filters: SearchFilters
+    hits: tuple[PassageView | SaidView, ...] = ()
+    """Those to show."""
+    total: int = 0
+    """How many were found, up to `MAX_PASSAGES`."""
+    notice: str = ""
     """Why the search was incomplete."""
-    messages: tuple[SaidView, ...] = ()
     neighbours: tuple[NeighbourView, ...] = ()
 
     @property
     def by_words_alone(self) -> bool:
         """Whether no passage was compared by meaning."""
-        return bool(self.passages) and all(each.by_meaning is None for each in self.passages)
+        passages = [each for each in self.hits if isinstance(each, PassageView)]
+        return bool(passages) and all(each.by_meaning is None for each in passages)
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether there may be more than are counted."""
+        return self.total == MAX_PASSAGES
+
+    @property
+    def about_dates(self) -> str:
+        """How far dates are compared; "" if none are set."""
+        return phrases.WEB_SEARCH_DATES.format(count=MAX_DATED) if self.filters.has_dates else ""
+
+    @property
+    def more(self) -> int:
+        """How many more the next page shows; 0 if all are shown."""
+        return min(self.total - len(self.hits), MORE_PASSAGES)
+
+    @property
+    def more_address(self) -> str:
+        """Address of the same search with more results, at the first one that is not shown yet."""
+        shown = len(self.hits)
+        return f"{self.filters.address(self.query, limit=shown + self.more)}#hit-{shown + 1}"
+
+    @property
+    def without_filters(self) -> str:
+        """Address of the same search in all notes of all days."""
+        return SearchFilters(self.filters.source).address(self.query)
+
+    @property
+    def everywhere(self) -> str:
+        """Address of the same search with conversations too."""
+        return replace(self.filters, source="all").address(self.query)
+
+
+def add_search(app: web.Application) -> None:
+    """Add the page."""
+    app.router.add_get(SEARCH, _search_page)
+
+
+async def _search_page(request: web.Request) -> web.Response:
+    query, filters = read_query(request), read_filters(request)
+    searched = await load_panel(
+        run_search(request), timeout_seconds=SEARCH_SECONDS, late=phrases.WEB_SEARCH_TOOK_LONG
+    )
+    folders = await load_panel(request.app[services_key].memory.folder_names())
+    return page_response(
+        request,
+        "search.html",
+        here=SEARCH,
+        query=query,
+        source=filters.source,
+        filters=filters,
+        folders=sorted({*(folders.shown or ()), *(filters.within or ())}),
+        searched=searched,
+    )
 
 
 def read_query(request: web.Request) -> str:
@@ -101,25 +175,69 @@ def parse_limit(request: web.Request) -> int | None:
 
 
 async def run_search(request: web.Request) -> SearchView:
-    """Run the search of a request. Raises MemoryFault."""
-    query = read_query(request)
+    """Run the search of a request. Raises MemoryFault.
+
+    The first results are those of a search everywhere else, which depends on how many are wanted; those of a wider
+    search follow. So they keep their order, however many are shown.
+    """
+    query, filters = read_query(request), read_filters(request)
     if not query:
-        return SearchView("", (), "")
-    services, source, limit = request.app[services_key], parse_source(request), parse_limit(request)
-    if source == "notes":
-        return search_view(await services.memory.search(query, limit=limit))
-    found = await search_over_http(services, query, source=source, limit=limit)
-    view, terms = search_view(found.notes), parse_query(query)
-    notice = " ".join(filter(None, [found.notes.notice, found.notice]))
-    return replace(view, notice=notice, messages=tuple(_said_view(hit, terms) for hit in found.conversations))
+        return SearchView("", filters)
+    if filters.is_contradictory:
+        return SearchView(query, filters, notice=phrases.WEB_SEARCH_NO_DAY)
+    services = request.app[services_key]
+    usual = services.settings.memory.search.final_top_k
+    search = partial(search_over_http, services, query, source=filters.source, within=filters.within)
+    first = await search(limit=usual)
+    wide = await search(limit=max(usual, MAX_DATED if filters.has_dates else MAX_PASSAGES))
+    hits = merge_hits(_in_order(first, filters), _in_order(wide, filters))
+    wanted = [hit for hit in hits if filters.contains(_day_of(hit))][:MAX_PASSAGES]
+    shown = wanted[: parse_limit(request) or usual]
+    return SearchView(
+        query,
+        filters,
+        _hit_views(query, shown),
+        len(wanted),
+        " ".join(filter(None, [first.notes.notice, first.notice])),
+        () if filters.has_dates else tuple(map(_neighbour_view, first.notes.neighbours)),
+    )
 
 
-def parse_source(request: web.Request) -> SearchSource:
-    """Return where to search: in the notes unless conversations are asked for and may be searched."""
-    asked = request.query.get("source", "")
-    if asked in ("conversations", "all") and searches_chats(request.app[services_key]):
-        return "conversations" if asked == "conversations" else "all"
-    return "notes"
+Hit = SearchHit | ConversationHit
+
+
+def _in_order(found: FoundPassages, filters: SearchFilters) -> Sequence[Hit]:
+    """Return the hits, best first; those of one source keep its order, which is not only by score."""
+    return found.by_score() if filters.source == "all" else [*found.notes.hits, *found.conversations]
+
+
+def merge_hits(first: Sequence[Hit], more: Sequence[Hit]) -> list[Hit]:
+    """Return the first hits, and then those of `more` that are not among them, not even in part."""
+    taken = {part for hit in first for part in _parts_of(hit)}
+    return [*first, *(hit for hit in more if taken.isdisjoint(_parts_of(hit)))]
+
+
+def _parts_of(hit: Hit) -> Iterator[tuple[str, int]]:
+    """Yield the lines of a passage, or what stands for a message."""
+    if isinstance(hit, SearchHit):
+        yield from ((hit.path, line) for line in range(hit.line_start, hit.line_end + 1))
+    else:
+        yield f"message {hit.ref}", 0
+
+
+def _day_of(hit: Hit) -> date | None:
+    return hit.told if isinstance(hit, SearchHit) else hit.day
+
+
+def _hit_views(query: str, hits: Sequence[Hit]) -> tuple[PassageView | SaidView, ...]:
+    """Return the hits with query words highlighted."""
+    terms = parse_query(query)
+    passages = [hit for hit in hits if isinstance(hit, SearchHit)]
+    histories = iter(describe_histories(passages))
+    return tuple(
+        _passage_view(hit, terms, next(histories)) if isinstance(hit, SearchHit) else _said_view(hit, terms)
+        for hit in hits
+    )
 
 
 def _said_view(hit: ConversationHit, terms: list[Term]) -> SaidView:
@@ -129,16 +247,6 @@ def _said_view(hit: ConversationHit, terms: list[Term]) -> SaidView:
         who=one_line(hit.who),
         pieces=tuple(highlight(hit.snippet.strip("\n"), terms)),
         score=hit.score,
-    )
-
-
-def search_view(results: SearchResults) -> SearchView:
-    """Return the results with query words highlighted."""
-    terms = parse_query(results.query)
-    histories = zip(results.hits, describe_histories(results.hits), strict=True)
-    views = tuple(_passage_view(hit, terms, history) for hit, history in histories)
-    return SearchView(
-        results.query, views, results.notice, neighbours=tuple(map(_neighbour_view, results.neighbours))
     )
 
 
@@ -162,7 +270,6 @@ def _passage_view(hit: SearchHit, terms: list[Term], history: str) -> PassageVie
         score=hit.score,
         by_meaning=hit.by_meaning,
         by_words=hit.by_words,
-        source=hit.source,
         history=history,
         says=describe_says(hit),
     )

@@ -86,6 +86,7 @@
     event.preventDefault();
     const wanted = new URLSearchParams(new FormData(event.target));
     if (wanted.get("source") === "notes") wanted.delete("source");
+    for (const [name, value] of [...wanted]) if (!value) wanted.delete(name);
     const address = `/search?${wanted}`;
     try {
       const found = place("found");

@@ -1,14 +1,19 @@
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
 from bot import phrases
-from bot.web.page.search import MAX_PASSAGES, MAX_QUERY_CHARS
+from bot.conversations.conversation import Conversation
+from bot.messages import ChatId
+from bot.models.protocol import UserMessage
+from bot.web.page.search import MAX_PASSAGES, MAX_QUERY_CHARS, merge_hits
+from memory.search import SearchHit
 from tests.fakes.embedding_server import KEY, EmbeddingServer
 from tests.fakes.html_page import HtmlPage
-from tests.fakes.web_client import WebClient, open_web_client
+from tests.fakes.web_client import TOKEN, WebClient, open_web_client
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
 
@@ -69,7 +74,9 @@ async def test_a_note_that_is_named_by_the_query_is_found_and_opened(site: WebCl
 
 
 async def test_what_is_not_there_is_not_found(site: WebClient) -> None:
-    assert (await search(site, "zeppelin")).by_id("found").text == "Nothing found for “zeppelin”"
+    assert (await search(site, "zeppelin")).by_id("found").text == (
+        "Nothing found for “zeppelin” Try fewer or other words."
+    )
 
 
 async def test_without_a_query_there_is_the_box_alone(site: WebClient) -> None:
@@ -120,3 +127,144 @@ async def test_a_search_that_fails_says_so_on_the_page(site: WebClient) -> None:
     assert "the memory was closed" in shown.by_id("found").text
     assert shown.by_id("q").attributes["value"] == "boiler"
     assert phrases.WEB_PANEL_FAILED not in shown.by_id("found").text
+
+
+def places(shown: HtmlPage) -> list[str]:
+    return [
+        each.text
+        for each in shown.all("a")
+        if each.attributes["href"].startswith("/notes/") and ".md:" in each.text
+    ]
+
+
+def link(shown: HtmlPage, text: str) -> str:
+    """The address of a link in what was found."""
+    (found,) = (each for each in shown.all("a") if each.text == text)
+    return found.attributes["href"]
+
+
+async def follow(site: WebClient, address: str) -> HtmlPage:
+    async with site.client.get(address.partition("#")[0], headers=site.token) as answer:
+        assert answer.status == 200
+        return HtmlPage(await answer.text())
+
+
+async def test_more_follows_and_what_was_shown_keeps_its_place(site: WebClient) -> None:
+    for number in range(29):
+        words = "zeppelin " * (1 + number % 3) + "and other words " * (number % 7)
+        (site.folder / f"memory/2026-01-{number + 1:02}.md").write_text(f"- {words} {number}\n", "utf-8")
+    usual = [hit.path for hit in (await site.services.memory.search("zeppelin")).hits]
+    shown = await search(site, "zeppelin")
+    assert shown.by_id("found").text.startswith("5 of 29 passages for “zeppelin”")
+    first = places(shown)
+    assert [place.partition(":")[0] for place in first] == usual
+    for count, more in ((15, "Show 10 more"), (25, "Show 10 more"), (29, "Show 4 more")):
+        address = link(shown, more)
+        assert address == f"/search?q=zeppelin&limit={count}#hit-{len(first) + 1}"
+        shown = await follow(site, address)
+        assert places(shown)[: len(first)] == first
+        first = places(shown)
+        assert len(set(first)) == len(first) == count
+    assert shown.by_id("found").text.startswith("29 passages for “zeppelin”")
+    assert "more" not in [each.text.partition(" ")[0] for each in shown.all("a")]
+
+
+async def test_of_very_many_the_best_are_shown_and_that_there_are_more_is_said(site: WebClient) -> None:
+    for number in range(MAX_PASSAGES + 20):
+        (site.folder / f"memory/{number}.md").write_text(f"a zeppelin {number}\n", "utf-8")
+    shown = await search(site, "zeppelin")
+    assert "5 of 50 or more passages" in shown.by_id("found").text
+    shown = await search(site, "zeppelin", limit=str(MAX_PASSAGES))
+    assert len(shown.all("blockquote")) == MAX_PASSAGES
+    assert "These are the best 50." in shown.by_id("found").text
+
+
+async def test_a_folder_is_searched_alone(site: WebClient) -> None:
+    for path in ("house/boiler.md", "trips/boiler.md", "a & b/boiler.md", "boiler.md"):
+        file = site.folder / "memory" / path
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("The boiler hums.\n", "utf-8")
+    shown = await search(site, "boiler hums", folder="a & b")
+    assert places(shown) == ["a & b/boiler.md:1"]
+    assert [each.attributes["value"] for each in shown.all("option")] == ["", "a & b", "house", "trips"]
+    assert [each.text for each in shown.all("option") if "selected" in each.attributes] == ["a & b"]
+    (details,) = (each for each in shown.all("details") if each.attributes.get("class") == "filters")
+    assert "open" in details.attributes
+    assert "Folder: a & bClear the filters" in shown.by_id("found").text
+    shown = await follow(site, link(shown, "Clear the filters"))
+    assert len(places(shown)) >= 4
+    hostile = """"><script>alert(1)</script>"""
+    shown = await search(site, "boiler", folder=hostile)
+    assert not shown.all("script")
+    assert f"Folder: {hostile}" in shown.by_id("found").text
+    assert "or search without the filters" in shown.by_id("found").text
+    assert link(shown, "search without the filters") == "/search?q=boiler"
+
+
+async def test_only_what_was_told_on_wanted_days_is_found(site: WebClient) -> None:
+    for day in ("2026-01-31", "2026-02-01", "2026-02-28", "2026-03-01"):
+        (site.folder / f"memory/{day}.md").write_text("- The boiler hums.\n", "utf-8")
+    for dates, days in (
+        ({"from": "2026-02-01", "to": "2026-02-28"}, {"2026-02-01", "2026-02-28"}),
+        ({"from": "2026-02-28"}, {"2026-02-28", "2026-03-01"}),
+        ({"to": "2026-01-31"}, {"2026-01-31"}),
+        ({"to": "2025-01-31"}, set()),
+    ):
+        shown = await search(site, "boiler hums", **dates)
+        assert {place.partition(".")[0] for place in places(shown)} == days
+        told = {name: shown.by_id(name).attributes["value"] for name in ("from", "to")}
+        assert told == {"from": "", "to": "", **dates}
+        assert "leave out notes without a date" in shown.by_id("found").text
+    shown = await search(site, "boiler", **{"from": "2026-02-01", "to": "2026-02-28"})
+    assert "From: 1 February 2026Until: 28 February 2026" in shown.by_id("found").text
+    shown = await search(site, "boiler", **{"from": "2026-02-02", "to": "2026-02-01"})
+    assert phrases.WEB_SEARCH_NO_DAY in shown.by_id("found").text
+    for nonsense in ("x", "2026-02-30", "9" * 30, ""):
+        shown = await search(site, "boiler hums", **{"from": nonsense})
+        assert len(places(shown)) == 5, nonsense
+
+
+async def test_filters_hold_for_what_comes_more(site: WebClient) -> None:
+    folder = site.folder / "memory/logs"
+    folder.mkdir()
+    for number in range(9):
+        (folder / f"2026-01-{number + 1:02}.md").write_text("- a zeppelin\n", "utf-8")
+        (site.folder / f"memory/2026-01-{number + 1:02}.md").write_text("- a zeppelin\n", "utf-8")
+    shown = await search(site, "zeppelin", folder="logs", **{"from": "2026-01-02", "limit": "7"})
+    assert "7 of 8 passages" in shown.by_id("found").text
+    shown = await follow(site, link(shown, "Show 1 more"))
+    assert {place.partition(".")[0] for place in places(shown)} == {
+        f"logs/2026-01-{number:02}" for number in range(2, 10)
+    }
+
+
+async def test_conversations_are_searched_by_day_and_page_by_page(tmp_path: Path) -> None:
+    async with open_web_client(tmp_path, token=TOKEN) as site:
+        talk = Conversation(site.services.state, ChatId("telegram", "1"))
+        await talk.load()
+        for number in range(12):
+            await talk.append(UserMessage(f"zeppelin number {number} <b>"))
+        await site.services.memory.write("a zeppelin is noted")
+        shown = await follow(site, "/search?q=zeppelin")
+        assert "search conversations too" not in shown.by_id("found").text
+        shown = await follow(site, "/search?q=number")
+        shown = await follow(site, link(shown, "search conversations too"))
+        first = [each.text for each in shown.all("blockquote")]
+        shown = await follow(site, link(shown, "Show 7 more"))
+        said = [each.text for each in shown.all("blockquote")]
+        assert said[: len(first)] == first
+        assert sorted(said) == sorted(f"zeppelin number {number} <b>" for number in range(12))
+        today = site.services.now().date()
+        for day, count in ((today, 5), (today + timedelta(days=1), 0)):
+            shown = await follow(site, f"/search?q=number&source=conversations&folder=house&from={day}")
+            assert len(shown.all("blockquote")) == count
+            assert "Folder" not in shown.by_id("found").text
+
+
+def test_hits_that_share_a_line_are_shown_once() -> None:
+    def hit(path: str, first: int, last: int) -> SearchHit:
+        return SearchHit(path, first, last, "", 0.5, "fts", "")
+
+    first = [hit("a.md", 3, 5), hit("b.md", 1, 1)]
+    more = [hit("a.md", 5, 9), hit("b.md", 2, 2), hit("a.md", 6, 6), hit("b.md", 1, 1)]
+    assert merge_hits(first, more) == [*first, more[1], more[2]]
