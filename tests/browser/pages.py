@@ -5,8 +5,11 @@ from urllib.parse import quote
 from tests.browser.notes import HOSTILE_NAME
 
 PAGES = {
-    "status": "/",
+    "today": "/",
+    "system": "/system",
+    "changes": "/changes",
     "search": "/search?q=boiler",
+    "filtered search": "/search?q=boiler&source=all&folder=house&from=2026-01-01&limit=20",
     "nothing found": "/search?q=zyzzyva",
     "nothing asked": "/search",
     "folder": "/notes/",

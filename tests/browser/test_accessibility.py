@@ -67,7 +67,7 @@ def test_every_page(reader: Window, check: Check, name: str) -> None:
         reader.expect("404")
 
 
-@pytest.mark.parametrize("name", ["status", "search", "note"])
+@pytest.mark.parametrize("name", ["today", "search", "changes", "note"])
 def test_main_pages_the_other_way_round(reader: Window, axe: str, name: str) -> None:
     reader.open(PAGES[name])
     for scheme, size in (("dark", WIDE), ("light", PHONE)):

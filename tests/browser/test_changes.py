@@ -1,14 +1,17 @@
 from tests.browser.service import Service
 from tests.browser.window import Window
 
-ROW = "#changes tbody tr"
+ROW = ".changes > li"
 
 
 def test_a_change_is_taken_back_and_done_again_by_its_button(reader: Window, household: Service) -> None:
     household.commonplace.output_of("memory", "write", "The wheelbarrow is with Omar")
     reader.open("/")
     assert "added “The wheelbarrow is with Omar”" in reader.text(ROW)
-    number = reader.text(f"{ROW} th").split()[-1]
+    number = reader.text(f"{ROW} .number")
+    assert not reader.one(f"{ROW} pre").is_displayed()
+    reader.click(f"{ROW} summary")
+    assert reader.text(f"{ROW} pre") == "+- The wheelbarrow is with Omar"
     for label, told in (("Undo", "undid #"), ("Redo", "redid #")):
         button = reader.one(f"{ROW} button")
         assert button.get_attribute("aria-label") == f"{label} change {number}"

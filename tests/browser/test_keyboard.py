@@ -10,6 +10,19 @@ from tests.browser.pages import ANSWERED_404, PAGES
 from tests.browser.window import PHONE, Window
 
 MAX_STOPS = 120
+ORDER = [
+    "Open the note",
+    "Yesterday",
+    "Add to the log",
+    "Add",
+    "All changes",
+    "Where to search",
+    "a folder of notes",
+    "Check the notes",
+    "1 problem with notes",
+    "Rebuild the index",
+]
+"""Some of what the first page leads to, in this order."""
 LOOK = "document.dispatchEvent(new Event('visibilitychange'))"
 IS_SEEN = """
     const here = document.activeElement, [box] = here.getClientRects(), style = getComputedStyle(here);
@@ -35,38 +48,24 @@ def stops(window: Window) -> list[str]:
     raise AssertionError(f"no end: {names}")
 
 
-def test_the_tab_key_goes_through_the_status_page_in_order(reader: Window) -> None:
+def test_the_tab_key_goes_through_the_first_page_in_order(reader: Window) -> None:
     reader.open("/")
     found = stops(reader)
-    first = [
-        "Skip to the content",
-        "Commonplace",
-        "Status",
-        "Search",
-        "Notes",
-        "Sign out",
-        "Search",
-        "Where to search",
-        "Search",
-        "a folder of notes",
-        "Check the notes",
-        "1 problem with notes",
-        "Rebuild the index",
-    ]
+    first = ["Skip to the content", "Commonplace", "Today", "Search", "Notes", "More"]
     assert found[: len(first)] == first
-    changes = found[len(first) :]
-    assert changes
-    assert all(re.fullmatch(r"\S+\.md|(Undo|Redo)( change \d+)?", each) for each in changes), changes
+    assert [each for each in found if each in ORDER] == ORDER
+    changes = found[found.index("All changes") - 8 : found.index("All changes")]
+    assert all(re.fullmatch(r"\S+\.md|(Undo|Redo|What changed in) change \d+", each) for each in changes), changes
 
 
-@pytest.mark.parametrize("name", ["search", "folder below", "note", "wide note", "no such note"])
+@pytest.mark.parametrize("name", ["changes", "search", "filtered search", "folder below", "note", "wide note", "no such note"])
 def test_the_tab_key_goes_through_every_page(reader: Window, name: str) -> None:
     reader.resize(*PHONE)
     reader.open(PAGES[name].partition("#")[0])
     if name in ANSWERED_404:
         reader.expect("404")
     names = stops(reader)
-    names = names[names.index("Sign out") + 1 :]
+    names = names[names.index("More") + 1 :]
     links = [each.accessible_name for each in reader.all("main a[href]")]
     assert [each for each in names if each in links] == links
     assert ("Table in line 7" in names) == (name == "wide note")
@@ -82,7 +81,7 @@ def test_the_way_past_the_navigation_is_short(reader: Window) -> None:
     reader.press(Keys.ENTER)
     reader.wait(lambda: reader.run("return document.activeElement.id") == "main", "the content has the focus")
     reader.press(Keys.TAB)
-    assert reader.focused == "Search"
+    assert reader.focused == "Open the note"
 
 
 def test_the_index_is_rebuilt_by_the_enter_key(reader: Window) -> None:
