@@ -12,12 +12,14 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from bot.web.session import SESSION, new_session
 from tests.browser import notes
-from tests.browser.service import Outside, Service, serving, write_past
+from tests.browser.service import TOKEN, Outside, Service, serving, write_past, write_upcoming
 from tests.browser.window import Window, missing_programs, opened_window
 from tests.fakes.model_server import ModelAnswer
 
@@ -31,6 +33,8 @@ SETTLE_SECONDS = 0.4
 """Seconds until a page has finished rendering."""
 DAYS = 240
 """Number of days with a log."""
+ZONE = "Europe/Berlin"
+NOTED = ("Zoë has borrowed the ladder", "The wheelbarrow is with Omar")
 QUESTION = "When was the boiler serviced, and by whom?"
 ANSWER = "In May 2026, by Herr Brandt (house/boiler.md:3). The next service is due in May 2027."
 
@@ -47,8 +51,8 @@ class Picture:
 
 
 SCREENSHOTS = (
-    Picture("status", "/", (1120, 1560)),
-    Picture("status-dark", "/", (1120, 1560), "dark"),
+    Picture("status", "/", (1120, 1400)),
+    Picture("status-dark", "/", (1120, 1400), "dark"),
     Picture("phone", "/", (390, 844)),
     Picture("search", "/search?q=boiler+service", (1120, 800)),
     Picture("note", "/notes/house/boiler.md#L8", (1120, 940)),
@@ -84,6 +88,7 @@ def take_all(service: Service, folder: Path) -> None:
     """Take all screenshots."""
     with opened_window(folder) as window:
         window.start_anew(service.address)
+        window.keep_cookie(SESSION, new_session(TOKEN, now=time.time()))
         for picture in SCREENSHOTS:
             take_picture(window, picture)
 
@@ -97,12 +102,16 @@ def main() -> None:
         folder, browser = Path(name, "service"), Path(name, "browser")
         browser.mkdir()
         notes.write_household(folder / "workspace" / "memory", datetime.now(UTC).date(), days=DAYS)
-        asyncio.run(write_past(folder / "workspace" / ".commonplace", time.time()))
+        private = folder / "workspace" / ".commonplace"
+        asyncio.run(write_past(private, time.time()))
+        asyncio.run(write_upcoming(private, datetime.now(ZoneInfo(ZONE))))
         outside = Outside()
         with (
             outside.running(),
-            serving(folder, outside.settings(answers=True), zone="Europe/Berlin") as service,
+            serving(folder, outside.settings(answers=True), token=TOKEN, zone=ZONE) as service,
         ):
+            for each in NOTED:
+                service.commonplace.output_of("memory", "write", each)
             make_conversation(outside)
             take_all(service, browser)
 

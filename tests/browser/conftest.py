@@ -5,12 +5,13 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from bot.web.session import SESSION, new_session
 from tests.browser import notes
-from tests.browser.service import TOKEN, Outside, Service, serving, write_past
+from tests.browser.service import TOKEN, Outside, Service, serving, write_past, write_upcoming
 from tests.browser.window import Window, missing_programs, opened_window
 
 MANY = 1200
@@ -33,13 +34,15 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Window]:
 
 @pytest.fixture(scope="session")
 def household(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service with a token, channels, vectors, hostile notes too, and models that failed just now."""
+    """A service with a token, channels, vectors, hostile notes too, reminders, and models that failed just now."""
     folder = tmp_path_factory.mktemp("household")
     memory = folder / "workspace" / "memory"
     notes.write_household(memory, datetime.now(UTC).date())
     notes.write(memory, notes.HOSTILE)
     notes.write(memory, {"long.md": "# Long\n\n" + "".join(f"Line {n}.\n\n" for n in range(3, 2500, 2))})
-    asyncio.run(write_past(folder / "workspace" / ".commonplace", time.time()))
+    private = folder / "workspace" / ".commonplace"
+    asyncio.run(write_past(private, time.time()))
+    asyncio.run(write_upcoming(private, datetime.now(ZoneInfo("UTC"))))
     outside = Outside()
     with (
         outside.running(),

@@ -14,6 +14,7 @@ from array import array
 from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -21,11 +22,15 @@ from urllib.request import ProxyHandler, build_opener
 
 from aiohttp import web
 
+from bot.messages import ChatId, PersonId
 from bot.models.errors import Overloaded
 from bot.models.factory import fingerprint
 from bot.models.health import CallOutcome, RouteName
 from bot.models.protocol import Usage
-from bot.state.database import State
+from bot.reminders import ReminderRequest, Reminders
+from bot.state import access
+from bot.state.access import PairingRequest
+from bot.state.database import State, format_timestamp
 from memory.tokenizer import parse_query
 from tests.fakes.bot_api.server import BotApi
 from tests.fakes.commonplace import Commonplace
@@ -131,6 +136,30 @@ async def write_past(private: Path, now: float) -> None:
                 )
     async with State(private / "state.db") as state:
         await state.record_outcomes(outcomes)
+
+
+async def write_upcoming(private: Path, now: datetime) -> None:
+    """Reminders of the household's chats, and somebody who waits to be let in; `now` in the owner's time zone."""
+    anna = PersonId("telegram", "7")
+    async with State(private / "state.db") as state:
+        reminders = Reminders(state, now=lambda: now, zone=str(now.tzinfo))
+        for line, chat, room in (
+            ("in 3 hours take the bread out of the oven", "7", ""),
+            ("tomorrow 9:00 call the dentist about Thursday", "7", ""),
+            ("every monday 8:00 put the bins out", "-100", "Family"),
+        ):
+            when, text = reminders.parse(line)
+            request = ReminderRequest(line, ChatId("telegram", chat), anna, "Anna", room, bool(room))
+            await reminders.add(request, when, text)
+    await write_waiting(private, now, "Ingrid", "CDFHJKMN")
+
+
+async def write_waiting(private: Path, now: datetime, name: str, code: str) -> None:
+    """Somebody who waits to be let in, as if they had just written."""
+    at, person = format_timestamp(now), f"discord:{name.casefold()}"
+    async with State(private / "state.db") as state:
+        waits = PairingRequest(person, code, person, name, at, at)
+        await state.change(lambda db: access.save_pairing_request(db, waits))
 
 
 @dataclass(slots=True)

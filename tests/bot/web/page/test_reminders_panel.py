@@ -57,7 +57,10 @@ async def test_the_next_ones_of_all_chats_are_shown(tmp_path: Path) -> None:
         shown = await panel(site)
         places = [shown.index(text) for text in ("bins", "what is planned?", "alert(1)")]
         assert places == sorted(places)
-        assert "then every week on Monday at 08:00 For Anna, Terminal Move all of them: bins" in shown
+        assert (
+            "then every week on Monday at 08:00 For Anna, Terminal Move all of them New time, and how often"
+            in shown
+        )
         assert "Monday, 1 February 2027 at 08:00 Scheduled prompt for Anna, Telegram" in shown
         assert "Monday, 1 March 2027 at 14:00 For Anna, Fam" in shown
         assert "\x1b" not in shown
