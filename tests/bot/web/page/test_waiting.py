@@ -50,9 +50,12 @@ async def decided(site: WebClient) -> Decision | None:
 
 async def test_who_waits_is_shown_with_code_name_and_channel(tmp_path: Path) -> None:
     async with open_web_client(tmp_path, token=TOKEN) as site:
-        assert (await page(site)).by_id("waiting").text == ""
+        shown = await page(site)
+        assert shown.by_id("waiting").text == ""
+        assert "Nothing needs your attention." in shown.by_id("attention").text
         code = await knock(site, name="<b>Ingrid\x1b")
         shown = await page(site)
+        assert "Nothing" not in shown.by_id("attention").text
         text = shown.by_id("waiting").text
         assert text.startswith("Waiting to be let in bIngrid Discord, discord:5 Code " + code)
         assert "expires in 60 min" in text
