@@ -383,7 +383,7 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
             "",
             "connections are closed or turned away before they are touched",
         ),
-        Bound("a sign-in form", "bot.web.request_body:MAX_FORM_BYTES", "bytes", "413"),
+        Bound("a sign-in form", "bot.web.forms:MAX_FORM_BYTES", "bytes", "413"),
         Bound("a `Host` header", "bot.web.auth:MAX_HOST_CHARS", "characters", "403 without a token"),
         Bound(
             "time between two log entries of the same error",
