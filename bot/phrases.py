@@ -820,6 +820,7 @@ CONFIG_NO_FILE = "none"
 CONFIG_ROW = "- {key} = {value}"
 CONFIG_NOTHING = "All settings are at their defaults."
 CONFIG_IS_SET = "set"
+CONFIG_NOT_SET = "not set"
 CONFIG_ARE_SET = "set ({count})"
 CONFIG_CHANGED = "Changed since, but not active yet: {keys}. /config reload applies them."
 CONFIG_AFTER_RESTART = "Takes effect after a restart: {keys}."
@@ -977,6 +978,14 @@ WEB_OLD_FORM = (
     "the page again."
 )
 WEB_NO_CHANGE = "That isn't the number of a change. Please go back and use one of the buttons."
+WEB_SETTINGS_TOP = "General"
+WEB_SETTING_SOURCES = {
+    "default": "default",
+    "machine": "from this machine",
+    "option": "from --workspace",
+    "file": "from {name}",
+    "variable": "from {name}",
+}
 WEB_BUSY = "This is busy right now. It will appear as soon as it is ready."
 REBUILD_FAILED = "something went wrong on my side; the log has the details."
 WEB_PANEL_FAILED = "I couldn't show this because of an error on my side. The log has the details."

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MAIN_PAGES = (("/", "Today"), ("/search", "Search"), ("/notes/", "Notes"))
 """The pages that each page leads to: address and name."""
-MORE_PAGES = (("/models", "Models"), ("/system", "System"))
+MORE_PAGES = (("/models", "Models"), ("/settings", "Settings"), ("/system", "System"))
 """The pages behind "More"."""
 
 TEMPLATES = Path(__file__).parent / "templates"
