@@ -978,6 +978,12 @@ WEB_OLD_FORM = (
     "the page again."
 )
 WEB_NO_CHANGE = "That isn't the number of a change. Please go back and use one of the buttons."
+WEB_BACKUP_RUNS = "A backup is being made already. It appears below as soon as it is ready."
+WEB_BACKUP_FAILED = "something went wrong on my side; the log has the details"
+WEB_BACKUP_GONE = "There is no such backup. Perhaps it was removed to make room for a later one."
+WEB_BACKUP_LARGE = (
+    "This backup is so large that I stopped reading it after a minute. `tar -tzf` lists what is in it."
+)
 WEB_SETTINGS_TOP = "General"
 WEB_SETTING_SOURCES = {
     "default": "default",

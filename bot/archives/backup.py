@@ -9,21 +9,28 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from bot.archives.errors import ArchiveCorrupted, BackupError
 from bot.state.database import StateFault
 from bot.state.snapshot import SnapshotStopped, check_database, copy_database
 from memory import disk, hidden_lines
 
+if TYPE_CHECKING:
+    from bot.archives.archive import Manifest
+
 FOLDER = "backups"
 SUFFIX = ".tar.gz"
 _DRAFT = ".commonplace-backup-"
 _STAMP = "%Y%m%dT%H%M%SZ"
 _NIGHTLY = re.compile(rf"commonplace-nightly-(\d{{8}}T\d{{6}}Z)(?:-\d+)?{re.escape(SUFFIX)}")
+_NAMED = re.compile(rf"commonplace-(nightly-)?(\d{{8}}T\d{{6}}Z)?[A-Za-z0-9._+-]*{re.escape(SUFFIX)}")
+"""An archive as we name it, with a time or not; such a name needs no escaping anywhere."""
 OLD_DRAFT_SECONDS = 3600.0
+OLD_AFTER = timedelta(days=2)
+"""After this time without another backup, people should be told."""
 
 Result = TypeVar("Result")
 
@@ -41,6 +48,20 @@ class Backup:
     """Files that could not be read, each with the reason."""
 
 
+@dataclass(frozen=True, slots=True)
+class StoredBackup:
+    """An archive in the folder of backups."""
+
+    name: str
+    size: int
+    """In bytes."""
+    made_at: datetime
+    """Aware: the time in its name, or else of the file."""
+    is_nightly: bool
+    contents: "Manifest | None"
+    """What is in it, if this process has made or read it."""
+
+
 class Backups:
     """Makes archives one at a time, by default below `.commonplace/backups/`."""
 
@@ -50,6 +71,14 @@ class Backups:
         self._private = private
         self._now = now
         self._one_at_a_time = asyncio.Lock()
+        self._reading = asyncio.Lock()
+        self._contents: dict[tuple[str, int, int], Manifest] = {}
+        """By name, size and time of the file."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether this process is making a backup."""
+        return self._one_at_a_time.locked()
 
     async def make(self, file: Path | None = None, *, key: str = "") -> Backup:
         """Make an archive at `file`, which must not exist yet, or inside the folder `file`; by default in `folder`.
@@ -78,6 +107,41 @@ class Backups:
         """Return when the latest nightly backup was made; None if there is none."""
         stamps = [match[1] for match in map(_NIGHTLY.fullmatch, self._list_names()) if match]
         return datetime.strptime(max(stamps), _STAMP).replace(tzinfo=UTC) if stamps else None
+
+    def list_stored(self) -> tuple[StoredBackup, ...]:
+        """Return the archives in the folder that have names of ours, the latest first. It blocks."""
+        found, versions = [], set()
+        for name in self._list_names():
+            match, path = _NAMED.fullmatch(name), self.folder / name
+            with suppress(OSError):
+                if match and path.is_file() and not path.is_symlink():
+                    version = _version(name, stat := path.stat())
+                    versions.add(version)
+                    made_at = _parse_stamp(match[2]) or datetime.fromtimestamp(stat.st_mtime, UTC)
+                    contents = self._contents.get(version)
+                    found.append(StoredBackup(name, stat.st_size, made_at, bool(match[1]), contents))
+        for gone in self._contents.keys() - versions:
+            self._contents.pop(gone, None)
+        return tuple(sorted(found, key=lambda each: (each.made_at, each.name), reverse=True))
+
+    async def read_contents(self, name: str) -> "Manifest":
+        """Read an archive of `list_stored` to its end and return what is in it, one at a time.
+
+        Raises BackupError if it is damaged or gone.
+        """
+        async with self._reading:
+            return await _in_thread(lambda stopped: self._read(name, stopped))
+
+    def _read(self, name: str, stopped: Callable[[], bool]) -> "Manifest":
+        from bot.archives.archive import read_archive
+
+        try:
+            with (self.folder / name).open("rb") as file:
+                contents = read_archive(file, name=name, stopped=stopped)
+                self._contents[_version(name, os.fstat(file.fileno()))] = contents
+                return contents
+        except OSError as error:
+            raise BackupError(f"{name} cannot be read: {disk.reason(error)}") from error
 
     def _find_made(self, mark: str) -> Backup | None:
         from bot.archives.archive import read_archive
@@ -181,6 +245,8 @@ class Backups:
             if os.path.lexists(target):
                 raise BackupError(f"{target} already exists and was left unchanged; give another name")
             draft.rename(target)
+            if target.parent == self.folder:
+                self._contents[_version(target.name, target.stat())] = written
             with disk.open_private_folder(target.parent) as folder:
                 disk.sync_folder(folder)
         except ArchiveCorrupted as error:
@@ -189,6 +255,17 @@ class Backups:
             for each in (draft, copy, copy.with_name(f"{copy.name}-journal")):
                 each.unlink(missing_ok=True)
         return Backup(target, size, written.files, tuple(problems))
+
+
+def _version(name: str, stat: os.stat_result) -> tuple[str, int, int]:
+    return name, stat.st_size, stat.st_mtime_ns
+
+
+def _parse_stamp(stamp: str | None) -> datetime | None:
+    try:
+        return datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC) if stamp else None
+    except ValueError:  # digits that are no time
+        return None
 
 
 def program_version() -> str:

@@ -60,7 +60,7 @@
     if (document.hidden) return;
     let pause = SELDOM;
     try {
-      const ended = progress && showProgress(await get("/progress"));
+      const ended = progress ? showProgress(await get("/progress")) : runs();
       if (ended || Date.now() - seenAt >= WHOLE) await showAll();
       if (runs()) pause = OFTEN;
     } catch {
