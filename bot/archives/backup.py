@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -119,10 +120,11 @@ class Backups:
                     versions.add(version)
                     made_at = _parse_stamp(match[2]) or datetime.fromtimestamp(stat.st_mtime, UTC)
                     contents = self._contents.get(version)
-                    found.append(StoredBackup(name, stat.st_size, made_at, bool(match[1]), contents))
+                    stored = StoredBackup(name, stat.st_size, made_at, bool(match[1]), contents)
+                    found.append((made_at, stat.st_mtime_ns, stored))
         for gone in self._contents.keys() - versions:
             self._contents.pop(gone, None)
-        return tuple(sorted(found, key=lambda each: (each.made_at, each.name), reverse=True))
+        return tuple(stored for *_, stored in sorted(found, key=itemgetter(0, 1), reverse=True))
 
     async def read_contents(self, name: str) -> "Manifest":
         """Read an archive of `list_stored` to its end and return what is in it, one at a time.

@@ -6,6 +6,11 @@ from tests.browser.notes import HOSTILE_NAME
 
 PAGES = {
     "status": "/",
+    "models": "/models",
+    "settings": "/settings",
+    "settings found": "/settings?q=token",
+    "settings changed": "/settings?changed=1",
+    "backups": "/backups",
     "search": "/search?q=boiler",
     "nothing found": "/search?q=zyzzyva",
     "nothing asked": "/search",

@@ -45,6 +45,12 @@ async def test_they_are_listed_with_the_latest_first(
     assert all(each.size == (backups.folder / each.name).stat().st_size for each in found)
 
 
+async def test_of_two_from_the_same_second_the_later_one_is_first(backups: Backups) -> None:
+    first, second = await backups.make(), await backups.make()
+    os.utime(first.file, (NOW.timestamp(), NOW.timestamp()))
+    assert [each.name for each in backups.list_stored()] == [second.file.name, first.file.name]
+
+
 async def test_what_the_program_did_not_name_is_no_backup(backups: Backups, tmp_path: Path) -> None:
     made = await backups.make()
     folder = backups.folder

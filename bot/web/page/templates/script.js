@@ -28,7 +28,7 @@
 
   function parsed(text) {
     // Remove the styles: their nonce is another page's.
-    return new DOMParser().parseFromString(text.replace(/<style[^]*?<\/style>/, ""), "text/html");
+    return new DOMParser().parseFromString(text.replace(/<style[^]*?<\/style>/g, ""), "text/html");
   }
 
   function showProgress(text) {
