@@ -10,8 +10,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from operator import itemgetter
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, TypeVar
 
 from bot.archives.errors import ArchiveCorrupted, BackupError
@@ -54,13 +54,17 @@ class StoredBackup:
     """An archive in the folder of backups."""
 
     name: str
-    size: int
-    """In bytes."""
+    stat: os.stat_result
     made_at: datetime
     """Aware: the time in its name, or else of the file."""
     is_nightly: bool
     contents: "Manifest | None"
     """What is in it, if this process has made or read it."""
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.stat.st_size
 
 
 class Backups:
@@ -111,20 +115,23 @@ class Backups:
 
     def list_stored(self) -> tuple[StoredBackup, ...]:
         """Return the archives in the folder that have names of ours, the latest first. It blocks."""
-        found, versions = [], set()
-        for name in self._list_names():
-            match, path = _NAMED.fullmatch(name), self.folder / name
-            with suppress(OSError):
-                if match and path.is_file() and not path.is_symlink():
-                    version = _version(name, stat := path.stat())
-                    versions.add(version)
-                    made_at = _parse_stamp(match[2]) or datetime.fromtimestamp(stat.st_mtime, UTC)
-                    contents = self._contents.get(version)
-                    stored = StoredBackup(name, stat.st_size, made_at, bool(match[1]), contents)
-                    found.append((made_at, stat.st_mtime_ns, stored))
-        for gone in self._contents.keys() - versions:
+        stored = [found for name in self._list_names() if (found := self.find_stored(name))]
+        for gone in self._contents.keys() - {_version(each.name, each.stat) for each in stored}:
             self._contents.pop(gone, None)
-        return tuple(stored for *_, stored in sorted(found, key=itemgetter(0, 1), reverse=True))
+        return tuple(sorted(stored, key=lambda each: (each.made_at, each.stat.st_mtime_ns), reverse=True))
+
+    def find_stored(self, name: str) -> StoredBackup | None:
+        """Return the archive of this name; None if the folder has none, or the name is none of ours. It blocks."""
+        if (match := _NAMED.fullmatch(name)) is None:
+            return None
+        try:
+            stat = os.lstat(f"{self.folder}/{name}")
+        except OSError:
+            return None
+        if not S_ISREG(stat.st_mode):
+            return None
+        made_at = _parse_stamp(match[2]) or datetime.fromtimestamp(stat.st_mtime, UTC)
+        return StoredBackup(name, stat, made_at, bool(match[1]), self._contents.get(_version(name, stat)))
 
     async def read_contents(self, name: str) -> "Manifest":
         """Read an archive of `list_stored` to its end and return what is in it, one at a time.
@@ -165,7 +172,8 @@ class Backups:
 
     def _list_names(self) -> list[str]:
         try:
-            return sorted(each.name for each in self.folder.iterdir())
+            with os.scandir(self.folder) as entries:
+                return sorted(each.name for each in entries)
         except OSError:  # missing; other problems are reported by the next write
             return []
 
@@ -265,7 +273,7 @@ def _version(name: str, stat: os.stat_result) -> tuple[str, int, int]:
 
 def _parse_stamp(stamp: str | None) -> datetime | None:
     try:
-        return datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC) if stamp else None
+        return datetime.fromisoformat(stamp) if stamp else None
     except ValueError:  # digits that are no time
         return None
 

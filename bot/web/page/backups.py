@@ -83,7 +83,7 @@ async def _make(request: web.Request) -> web.Response:
 
 async def _download(request: web.Request) -> web.StreamResponse:
     services = request.app[services_key]
-    if (found := await _find(services, request.match_info["name"])) is None:
+    if (found := services.backups.find_stored(request.match_info["name"])) is None:
         return await _show(request, status=404, problem=phrases.WEB_BACKUP_GONE)
     headers = {
         hdrs.CONTENT_TYPE: "application/gzip",
@@ -94,7 +94,7 @@ async def _download(request: web.Request) -> web.StreamResponse:
 
 async def _contents(request: web.Request) -> web.Response:
     services = request.app[services_key]
-    if (found := await _find(services, request.match_info["name"])) is None:
+    if (found := services.backups.find_stored(request.match_info["name"])) is None:
         return await _show(request, status=404, problem=phrases.WEB_BACKUP_GONE)
     examined = await load_panel(
         _examine(services, found), timeout_seconds=READ_SECONDS, late=phrases.WEB_BACKUP_LARGE
@@ -116,12 +116,6 @@ async def _examine(services: "Services", found: StoredBackup) -> ContentsView:
         return ContentsView(await services.backups.read_contents(found.name))
     except BackupError as fault:
         return ContentsView(None, one_line(str(fault)))
-
-
-async def _find(services: "Services", name: str) -> StoredBackup | None:
-    """Return the backup of this name from the list, and never another file."""
-    stored = await asyncio.to_thread(services.backups.list_stored)
-    return next((each for each in stored if each.name == name), None)
 
 
 async def _show(request: web.Request, *, status: int = 200, problem: str = "") -> web.Response:
