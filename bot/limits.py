@@ -112,12 +112,18 @@ class DailyBudget:
         """Change the limit, also for today; 0 for no limit."""
         self._tokens = tokens
 
+    @property
+    def limit(self) -> int:
+        """Tokens of a day; 0 for no limit."""
+        return self._tokens
+
     async def is_spent(self) -> bool:
         """Return whether the budget is used up, without answers that are still being written. Raises StateFault."""
-        if not self._tokens:
-            return False
+        return self._tokens > 0 and await self.read_used() >= self._tokens
+
+    async def read_used(self) -> int:
+        """Return today's tokens of all models, without answers that are still being written. Raises StateFault."""
         await self._settle()
         today = self._now().date().isoformat()
         days = await self._state.read_usage(today)
-        used = sum(each.usage.input_tokens + each.usage.output_tokens for each in days if each.day == today)
-        return used >= self._tokens
+        return sum(each.usage.input_tokens + each.usage.output_tokens for each in days if each.day == today)

@@ -825,6 +825,7 @@ CONFIG_NO_FILE = "none"
 CONFIG_ROW = "- {key} = {value}"
 CONFIG_NOTHING = "All settings are at their defaults."
 CONFIG_IS_SET = "set"
+CONFIG_NOT_SET = "not set"
 CONFIG_ARE_SET = "set ({count})"
 CONFIG_CHANGED = "Changed since, but not active yet: {keys}. /config reload applies them."
 CONFIG_AFTER_RESTART = "Takes effect after a restart: {keys}."
@@ -1007,6 +1008,20 @@ WEB_REMINDER_REST = (
 )
 WEB_REMINDER_UNREADABLE = "I can't read when this is due."
 WEB_NOT_WAITING = "They are not waiting any more: their code has expired, or somebody has already decided."
+WEB_BACKUP_RUNS = "A backup is being made already. It appears below as soon as it is ready."
+WEB_BACKUP_FAILED = "something went wrong on my side; the log has the details"
+WEB_BACKUP_GONE = "There is no such backup. Perhaps it was removed to make room for a later one."
+WEB_BACKUP_LARGE = (
+    "This backup is so large that I stopped reading it after a minute. `tar -tzf` lists what is in it."
+)
+WEB_SETTINGS_TOP = "General"
+WEB_SETTING_SOURCES = {
+    "default": "default",
+    "machine": "from this machine",
+    "option": "from --workspace",
+    "file": "from {name}",
+    "variable": "from {name}",
+}
 WEB_BUSY = "This is busy right now. It will appear as soon as it is ready."
 REBUILD_FAILED = "something went wrong on my side; the log has the details."
 WEB_PANEL_FAILED = "I couldn't show this because of an error on my side. The log has the details."

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bot.limits import DailyBudget, MessageRate
     from bot.log import RecentErrors
     from bot.maintenance.background import Background
+    from bot.maintenance.backup_maker import BackupMaker
     from bot.maintenance.rebuild import IndexRebuilder
     from bot.metrics import Metrics
     from bot.models.fallback import FallbackModel
@@ -66,6 +67,8 @@ class Services:
     rate: "MessageRate"
     budget: "DailyBudget"
     backups: "Backups"
+    backup_maker: "BackupMaker"
+    """Makes backups without anybody waiting for them."""
     index_rebuilder: "IndexRebuilder"
     """Must be closed before the memory."""
     background: "Background"

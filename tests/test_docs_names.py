@@ -231,7 +231,7 @@ async def test_what_is_told_to_be_in_force_at_once_is(website: WebClient) -> Non
     sentence = OPERATIONS.partition("These apply at once:")[2].partition(". ")[0]
     told = {each.strip("[]") for each in re.findall(r"`([^`]+)`", sentence)}
     current = website.services.live_settings
-    followed = {key for key in KEYS if current._is_followed(tuple(key.split(".")))}
+    followed = {key for key in KEYS if current.is_live(tuple(key.split(".")))}
     in_log = {"log_level", "log_format"}  # followed where there is a log
     assert {
         key for key in KEYS if any(f"{key}.".startswith(f"{each}.") for each in told)

@@ -9,21 +9,29 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeVar
+from stat import S_ISREG
+from typing import TYPE_CHECKING, TypeVar
 
 from bot.archives.errors import ArchiveCorrupted, BackupError
 from bot.state.database import StateFault
 from bot.state.snapshot import SnapshotStopped, check_database, copy_database
 from memory import disk, hidden_lines
 
+if TYPE_CHECKING:
+    from bot.archives.archive import Manifest
+
 FOLDER = "backups"
 SUFFIX = ".tar.gz"
 _DRAFT = ".commonplace-backup-"
 _STAMP = "%Y%m%dT%H%M%SZ"
 _NIGHTLY = re.compile(rf"commonplace-nightly-(\d{{8}}T\d{{6}}Z)(?:-\d+)?{re.escape(SUFFIX)}")
+_NAMED = re.compile(rf"commonplace-(nightly-)?(\d{{8}}T\d{{6}}Z)?[A-Za-z0-9._+-]*{re.escape(SUFFIX)}")
+"""An archive as we name it, with a time or not; such a name needs no escaping anywhere."""
 OLD_DRAFT_SECONDS = 3600.0
+OLD_AFTER = timedelta(days=2)
+"""After this time without another backup, people should be told."""
 
 Result = TypeVar("Result")
 
@@ -41,6 +49,24 @@ class Backup:
     """Files that could not be read, each with the reason."""
 
 
+@dataclass(frozen=True, slots=True)
+class StoredBackup:
+    """An archive in the folder of backups."""
+
+    name: str
+    stat: os.stat_result
+    made_at: datetime
+    """Aware: the time in its name, or else of the file."""
+    is_nightly: bool
+    contents: "Manifest | None"
+    """What is in it, if this process has made or read it."""
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.stat.st_size
+
+
 class Backups:
     """Makes archives one at a time, by default below `.commonplace/backups/`."""
 
@@ -50,6 +76,14 @@ class Backups:
         self._private = private
         self._now = now
         self._one_at_a_time = asyncio.Lock()
+        self._reading = asyncio.Lock()
+        self._contents: dict[tuple[str, int, int], Manifest] = {}
+        """By name, size and time of the file."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether this process is making a backup."""
+        return self._one_at_a_time.locked()
 
     async def make(self, file: Path | None = None, *, key: str = "") -> Backup:
         """Make an archive at `file`, which must not exist yet, or inside the folder `file`; by default in `folder`.
@@ -79,6 +113,45 @@ class Backups:
         stamps = [match[1] for match in map(_NIGHTLY.fullmatch, self._list_names()) if match]
         return datetime.strptime(max(stamps), _STAMP).replace(tzinfo=UTC) if stamps else None
 
+    def list_stored(self) -> tuple[StoredBackup, ...]:
+        """Return the archives in the folder that have names of ours, the latest first. It blocks."""
+        stored = [found for name in self._list_names() if (found := self.find_stored(name))]
+        for gone in self._contents.keys() - {_version(each.name, each.stat) for each in stored}:
+            self._contents.pop(gone, None)
+        return tuple(sorted(stored, key=lambda each: (each.made_at, each.stat.st_mtime_ns), reverse=True))
+
+    def find_stored(self, name: str) -> StoredBackup | None:
+        """Return the archive of this name; None if the folder has none, or the name is none of ours. It blocks."""
+        if (match := _NAMED.fullmatch(name)) is None:
+            return None
+        try:
+            stat = os.lstat(f"{self.folder}/{name}")
+        except OSError:
+            return None
+        if not S_ISREG(stat.st_mode):
+            return None
+        made_at = _parse_stamp(match[2]) or datetime.fromtimestamp(stat.st_mtime, UTC)
+        return StoredBackup(name, stat, made_at, bool(match[1]), self._contents.get(_version(name, stat)))
+
+    async def read_contents(self, name: str) -> "Manifest":
+        """Read an archive of `list_stored` to its end and return what is in it, one at a time.
+
+        Raises BackupError if it is damaged or gone.
+        """
+        async with self._reading:
+            return await _in_thread(lambda stopped: self._read(name, stopped))
+
+    def _read(self, name: str, stopped: Callable[[], bool]) -> "Manifest":
+        from bot.archives.archive import read_archive
+
+        try:
+            with (self.folder / name).open("rb") as file:
+                contents = read_archive(file, name=name, stopped=stopped)
+                self._contents[_version(name, os.fstat(file.fileno()))] = contents
+                return contents
+        except OSError as error:
+            raise BackupError(f"{name} cannot be read: {disk.reason(error)}") from error
+
     def _find_made(self, mark: str) -> Backup | None:
         from bot.archives.archive import read_archive
 
@@ -99,7 +172,8 @@ class Backups:
 
     def _list_names(self) -> list[str]:
         try:
-            return sorted(each.name for each in self.folder.iterdir())
+            with os.scandir(self.folder) as entries:
+                return sorted(each.name for each in entries)
         except OSError:  # missing; other problems are reported by the next write
             return []
 
@@ -181,6 +255,8 @@ class Backups:
             if os.path.lexists(target):
                 raise BackupError(f"{target} already exists and was left unchanged; give another name")
             draft.rename(target)
+            if target.parent == self.folder:
+                self._contents[_version(target.name, target.stat())] = written
             with disk.open_private_folder(target.parent) as folder:
                 disk.sync_folder(folder)
         except ArchiveCorrupted as error:
@@ -189,6 +265,17 @@ class Backups:
             for each in (draft, copy, copy.with_name(f"{copy.name}-journal")):
                 each.unlink(missing_ok=True)
         return Backup(target, size, written.files, tuple(problems))
+
+
+def _version(name: str, stat: os.stat_result) -> tuple[str, int, int]:
+    return name, stat.st_size, stat.st_mtime_ns
+
+
+def _parse_stamp(stamp: str | None) -> datetime | None:
+    try:
+        return datetime.fromisoformat(stamp) if stamp else None
+    except ValueError:  # digits that are no time
+        return None
 
 
 def program_version() -> str:

@@ -18,7 +18,7 @@ from bot.services import Services
 from memory.quantities import format_size
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from bot.config.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +43,7 @@ async def make_backup(call: CommandCall, services: Services) -> str:
 
 async def show_config(call: CommandCall, services: Services) -> str:
     """List the settings that differ from their defaults, without the text of secrets; or reload them."""
+    from bot.config.reload import describe_pending
     from bot.log import collect_secrets
     from memory.redaction import remove_secrets
 
@@ -64,7 +65,7 @@ async def show_config(call: CommandCall, services: Services) -> str:
         workspace=settings.workspace,
         settings=phrases.CONFIG_ROWS.format(rows="\n".join(rows)) if rows else phrases.CONFIG_NOTHING,
     )
-    text = "\n\n".join(filter(None, (text, await _pending_changes(services))))
+    text = "\n\n".join(filter(None, (text, await describe_pending(services.live_settings))))
     return remove_secrets(text, secrets)
 
 
@@ -96,41 +97,20 @@ def _reload_service(pid: int) -> bool:
     return True
 
 
-async def _pending_changes(services: Services) -> str:
-    """Describe changes in the settings file and the environment that are not active yet."""
-    try:
-        changes = await services.live_settings.pending_changes()
-    except ConfigError as error:
-        return phrases.CONFIG_WOULD_FAIL.format(reason=error)
-    told = [phrases.CONFIG_CHANGED.format(keys=", ".join(changes.live))] if changes.live else []
-    if changes.restart:
-        told.append(phrases.CONFIG_AFTER_RESTART.format(keys=", ".join(changes.restart)))
-    return "\n".join(told)
-
-
-def list_changed_settings(
-    section: "BaseModel", keys: tuple[str | int, ...] = ()
-) -> Iterator[tuple[str, str]]:
+def list_changed_settings(settings: "Settings") -> Iterator[tuple[str, str]]:
     """Yield key and TOML value of each setting that differs from its default; the text of secrets is hidden."""
-    from pydantic import BaseModel
-
     from bot.config.errors import format_key
+    from bot.config.example import plain_fields
+    from bot.config.listing import walk_sections
 
-    for name, field in type(section).model_fields.items():
-        value, path = getattr(section, name), (*keys, name)
-        if isinstance(value, BaseModel):
-            yield from list_changed_settings(value, path)
-        elif isinstance(value, dict):
-            for entry, inner in value.items():
-                if isinstance(inner, BaseModel):
-                    yield from list_changed_settings(inner, (*path, entry))
-                else:
+    for keys, section in walk_sections(settings):
+        for name, field in plain_fields(type(section)):
+            value, path = getattr(section, name), (*keys, name)
+            if isinstance(value, dict):
+                for entry, inner in value.items():
                     yield format_key((*path, entry)), _format_value(inner)
-        elif isinstance(value, tuple) and any(isinstance(each, BaseModel) for each in value):
-            for number, each in enumerate(value):
-                yield from list_changed_settings(each, (*path, number))
-        elif field.is_required() or value != field.get_default(call_default_factory=True):
-            yield format_key(path), _format_value(value)
+            elif field.is_required() or value != field.get_default(call_default_factory=True):
+                yield format_key(path), _format_value(value)
 
 
 def _format_value(value: Any) -> str:

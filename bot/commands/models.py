@@ -1,8 +1,7 @@
 """Slash commands for language models: choose one, show their state and token use, ask again."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from bot import phrases
 from bot.access import Standing
@@ -11,14 +10,12 @@ from bot.commands.command import CommandCall, CommandReply, RetryLast
 from bot.messages import Choice
 from bot.model_error_text import reason_text
 from bot.models.model_names import with_provider
-from bot.models.protocol import Usage
 from bot.models.status import ModelStatus, models_status
 from bot.services import Services
-from bot.state.models import DayUsage
 from bot.timeparse import moment_in_short
+from bot.token_use import ModelTokens, read_token_use
 
 AUTOMATIC = "auto"
-USAGE_DAYS = 30
 MAX_CHOICES = 20
 """The most models that are offered as buttons; others can be named."""
 
@@ -135,13 +132,8 @@ async def show_models(call: CommandCall, services: Services) -> str | CommandRep
 async def show_usage(call: CommandCall, services: Services) -> str:
     """Show the tokens used today and in the last 30 days, by model."""
     del call
-    await services.model.health.write()
-    today = services.now().date()
-    first = today - timedelta(days=USAGE_DAYS - 1)
-    used = await services.state.read_usage(first.isoformat())
-    return phrases.TOKENS_USED.format(
-        today=_format_sums(each for each in used if each.day == today.isoformat()), month=_format_sums(used)
-    )
+    used = await read_token_use(services)
+    return phrases.TOKENS_USED.format(today=_format_sums(used.today), month=_format_sums(used.month))
 
 
 async def retry_last(call: CommandCall, services: Services) -> RetryLast:
@@ -185,21 +177,16 @@ def _format_row(status: ModelStatus, now: datetime) -> str:
     return "; ".join(told)
 
 
-def _format_sums(used: Iterable[DayUsage]) -> str:
-    answers: dict[str, int] = defaultdict(int)
-    tokens: dict[str, Usage] = defaultdict(Usage)
-    for each in used:
-        answers[each.model] += each.answers
-        tokens[each.model] += each.usage
+def _format_sums(used: Iterable[ModelTokens]) -> str:
     rows = [
         phrases.TOKENS_ROW.format(
-            model=model,
-            answers=count,
-            read=f"{tokens[model].input_tokens:,}",
-            cached=f"{tokens[model].cached_tokens:,}",
-            written=f"{tokens[model].output_tokens:,}",
+            model=each.model,
+            answers=each.answers,
+            read=f"{each.usage.input_tokens:,}",
+            cached=f"{each.usage.cached_tokens:,}",
+            written=f"{each.usage.output_tokens:,}",
         )
-        for model, count in sorted(answers.items())
+        for each in used
     ]
     return "\n".join(rows) or phrases.TOKENS_NONE
 

@@ -27,18 +27,17 @@ Keys = tuple[str, ...]
 
 
 class EnvironmentSource(EnvSettingsSource):
-    """The environment. Unknown variables are errors; `origins` has the variable's name by the key that it sets."""
+    """The environment. Unknown variables are errors; `found` has name and text of each by the key that it sets."""
 
     def __init__(self, model: type[BaseSettings], variables: Mapping[str, Any], **options: Any) -> None:
         """`variables`: the content of the file. Providers that it names match whatever the case of the variable."""
         self._given = variables
-        self.origins: dict[Keys, str] = {}
+        self.found: dict[Keys, tuple[str, str]] = {}
         super().__init__(model, **options)
 
     def _load_env_vars(self) -> Mapping[str, str | None]:
-        found = find_variables(self.settings_cls, super()._load_env_vars(), self._given)
-        self.origins = {keys: name for keys, (name, _) in found.items()}
-        return {PREFIX + "__".join(keys): text for keys, (_, text) in found.items()}
+        self.found = find_variables(self.settings_cls, super()._load_env_vars(), self._given)
+        return {PREFIX + "__".join(keys): text for keys, (_, text) in self.found.items()}
 
     def _coerce_env_val_strict(self, field: FieldInfo | None, value: Any) -> Any:
         """Convert text to the field's type, or leave it as text for the model to reject."""
@@ -51,11 +50,11 @@ class EnvironmentSource(EnvSettingsSource):
 
 
 class SecretFilesSource(EnvironmentSource, NestedSecretsSettingsSource):
-    """Files in the secrets folder that are named like our variables; `origins` has the path."""
+    """Files in the secrets folder that are named like our variables; `found` has the path as the name."""
 
     def __init__(self, model: type[BaseSettings], variables: Mapping[str, Any], folder: Path) -> None:
         super().__init__(model, variables, secrets_dir=folder, secrets_dir_missing="ok")
-        self.origins = {keys: str(folder / name) for keys, name in self.origins.items()}
+        self.found = {keys: (str(folder / name), text) for keys, (name, text) in self.found.items()}
 
     @classmethod
     def load_secrets(cls, path: Path) -> dict[str, str]:

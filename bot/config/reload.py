@@ -103,11 +103,11 @@ class LiveSettings:
 
     def _compare(self, fresh: "Settings") -> SettingsChanges:
         differing = list(_find_differing(self.settings, fresh))
-        restart = [format_key(keys) for keys in differing if not self._is_followed(keys)]
+        restart = [format_key(keys) for keys in differing if not self.is_live(keys)]
         restart += [
             name for differs in self._restart_checks for name in differs(fresh) if name not in restart
         ]
-        live = [keys for keys in differing if self._is_followed(keys)]
+        live = [keys for keys in differing if self.is_live(keys)]
         return SettingsChanges(
             tuple(map(format_key, live)),
             tuple(restart),
@@ -117,7 +117,7 @@ class LiveSettings:
     def _apply(self, fresh: "Settings") -> None:
         """Apply the changes without waiting, so that no other task sees only some of them."""
         before = self.settings
-        differing = [keys for keys in _find_differing(before, fresh) if self._is_followed(keys)]
+        differing = [keys for keys in _find_differing(before, fresh) if self.is_live(keys)]
         after: Settings = self._keep_unfollowed(fresh, before, ())
         affected = [
             take
@@ -143,12 +143,13 @@ class LiveSettings:
         kept = {}
         for name in type(fresh).model_fields:
             now, before, path = getattr(fresh, name), getattr(old, name), (*keys, name)
-            if now == before or self._is_followed(path):
+            if now == before or self.is_live(path):
                 continue
             kept[name] = self._keep_unfollowed(now, before, path) if isinstance(now, BaseModel) else before
         return fresh.model_copy(update=kept)
 
-    def _is_followed(self, keys: Keys) -> bool:
+    def is_live(self, keys: tuple[str | int, ...]) -> bool:
+        """Return whether a setting can change while the program runs; others need a restart."""
         return any(_is_in_section(keys, section) for sections, _ in self._subscribers for section in sections)
 
 
@@ -196,6 +197,18 @@ def format_changes(changes: SettingsChanges, *, same: str = phrases.CONFIG_SAME)
     return " ".join([phrases.CONFIG_RELOADED, *(parts or [same])])
 
 
+async def describe_pending(live_settings: LiveSettings) -> str:
+    """Return a text about changes of file and environment that are not in force yet; "" if there are none."""
+    try:
+        changes = await live_settings.pending_changes()
+    except ConfigError as error:
+        return phrases.CONFIG_WOULD_FAIL.format(reason=error)
+    told = [phrases.CONFIG_CHANGED.format(keys=", ".join(changes.live))] if changes.live else []
+    if changes.restart:
+        told.append(phrases.CONFIG_AFTER_RESTART.format(keys=", ".join(changes.restart)))
+    return "\n".join(told)
+
+
 def _find_differing(old: "BaseModel", new: "BaseModel", keys: Keys = ()) -> Iterator[Keys]:
     """Yield the key of each setting that differs; for an added or removed table, the table's key."""
     from pydantic import BaseModel
@@ -226,5 +239,5 @@ def _is_removed(keys: Keys, fresh: "BaseModel") -> bool:
     return False
 
 
-def _is_in_section(keys: Keys, section: Keys) -> bool:
+def _is_in_section(keys: tuple[str | int, ...], section: Keys) -> bool:
     return keys[: len(section)] == section

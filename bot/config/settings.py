@@ -23,6 +23,7 @@ from bot.config.discord import DiscordSettings
 from bot.config.errors import PREFIX, ConfigError, Origin, explain, format_value, printable, shorten
 from bot.config.loaders import EnvironmentSource, SecretFilesSource, merge_tables
 from bot.config.secret_files import FOLDER_VARIABLE, secrets_folder
+from bot.config.sources import SettingSources, collect_sources
 from bot.config.system_zone import system_zone
 from bot.config.telegram import TelegramSettings
 from bot.config.toml_file import read_toml
@@ -555,6 +556,7 @@ class Settings(Section, BaseSettings):
     backup: BackupSettings = section_field()
     instance: InstanceSettings = section_field()
     _read_from: ReadFrom = PrivateAttr(default=ReadFrom())
+    _sources: SettingSources = PrivateAttr(default=SettingSources())
 
     @property
     def channels(self) -> "Mapping[str, ChannelSettings]":
@@ -703,6 +705,16 @@ class Settings(Section, BaseSettings):
     def secrets_file(self) -> Path | None:
         """The file of secrets beside the settings file; None if there is none."""
         return self._read_from.secrets
+
+    @property
+    def workspace_option(self) -> Path | None:
+        """The workspace that the command line names; None if it names none."""
+        return self._read_from.workspace
+
+    @property
+    def sources(self) -> SettingSources:
+        """Which file or variable sets each key."""
+        return self._sources
 
     @property
     def memory_folder(self) -> Path:
@@ -907,12 +919,14 @@ def check_tables(tables: Mapping[Path, Mapping[str, Any]]) -> Settings:
     try:
         if folder := secrets_folder():
             sources.append(SecretFilesSource(Settings, contents, folder))
-        return Settings(_build_sources=((*sources, InitSettingsSource(Settings, contents)), {}))
+        settings = Settings(_build_sources=((*sources, InitSettingsSource(Settings, contents)), {}))
     except (SettingsError, OSError) as error:
         raise ConfigError(f"{FOLDER_VARIABLE} cannot be used: {printable(str(error))}") from None
     except ValidationError as error:
-        origins = {keys: name for source in reversed(sources) for keys, name in source.origins.items()}
+        origins = {keys: name for each in reversed(sources) for keys, (name, _) in each.found.items()}
         raise ConfigError(explain(Settings, error, Origin(tables, origins))) from None
+    settings._sources = collect_sources((each.found for each in sources), tables)
+    return settings
 
 
 def read_again(settings: Settings) -> Settings:

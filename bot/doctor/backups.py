@@ -2,9 +2,9 @@
 
 import shutil
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
-from bot.archives.backup import SUFFIX, Backups
+from bot.archives.backup import OLD_AFTER, Backups
 from bot.config.settings import Settings
 from bot.doctor.check import Check, Topic
 from memory.listing import list_notes
@@ -12,7 +12,6 @@ from memory.note_folders import NoteFolders
 from memory.quantities import format_rough_duration, format_size
 
 TOPIC = Topic("backups")
-OLD_AFTER = timedelta(days=2)
 MAKE_ONE = "run: commonplace backup; the service makes a backup every night while it runs"
 
 
@@ -55,10 +54,4 @@ def check_backups(settings: Settings, *, begun: str, now: datetime) -> Iterator[
 def _latest_backup(settings: Settings) -> datetime | None:
     """Return when the latest archive was made, nightly or by hand."""
     backups = Backups(notes=settings.memory_folder, private=settings.private_folder, now=settings.now)
-    found = [moment] if (moment := backups.latest_nightly()) else []
-    if backups.folder.is_dir():
-        found += [
-            datetime.fromtimestamp(file.stat().st_mtime, UTC)
-            for file in backups.folder.glob(f"commonplace-*{SUFFIX}")
-        ]
-    return max(found, default=None)
+    return max((each.made_at for each in backups.list_stored()), default=None)

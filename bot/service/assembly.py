@@ -22,6 +22,7 @@ from bot.inbox import Inbox
 from bot.limits import DailyBudget, MessageRate
 from bot.log import RecentErrors
 from bot.maintenance.background import Background, NightlyJobs
+from bot.maintenance.backup_maker import BackupMaker
 from bot.maintenance.cleanup import clean_up
 from bot.maintenance.core_notice import CoreNotice
 from bot.maintenance.rebuild import IndexRebuilder
@@ -128,6 +129,7 @@ def services_of(
         rate=MessageRate(settings.limits.messages_per_minute),
         budget=DailyBudget(state, settings.limits.daily_tokens, now=now, settle=model.health.write),
         backups=backups,
+        backup_maker=BackupMaker(backups, now=now),
         index_rebuilder=IndexRebuilder(memory, now=now),
         background=_background(
             settings,

@@ -100,6 +100,7 @@ async def open_assistant(
             recent_errors=recent_errors,
         )
         stack.push_async_callback(services.index_rebuilder.close)
+        stack.push_async_callback(services.backup_maker.close)
         services.reader.speech.replace(*open_transcriber(settings, os.environ))
         stack.push_async_callback(services.reader.speech.close)
         yield assemble(services)

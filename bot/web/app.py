@@ -16,8 +16,11 @@ from bot.web.health import HEALTH, HealthSources, health_sources_key, healthz
 from bot.web.local_routes import is_local_route
 from bot.web.mcp.route import add_mcp, is_mcp
 from bot.web.metrics import add_metrics
+from bot.web.page.backups import add_backups
+from bot.web.page.models import add_models
 from bot.web.page.notes import add_notes
 from bot.web.page.routes import add_page
+from bot.web.page.settings import add_settings
 from bot.web.request_body import MAX_BODY_BYTES, PROTOCOL_ERRORS
 from bot.web.rpc.route import add_rpc
 from bot.web.security_headers import add_headers
@@ -80,6 +83,9 @@ def build_web_app(
         add_rpc(app)
         add_mcp(app)
         add_page(app)
+        add_models(app)
+        add_settings(app)
+        add_backups(app)
         add_notes(app)
     return app
 

@@ -8,7 +8,9 @@ from aiohttp import web
 
 from bot.web.auth import SAFE_METHODS
 
-LOCAL_PAGES = frozenset({"/", "/system", "/search", "/progress", "/memory-health", "/metrics", "/notes"})
+LOCAL_PAGES = frozenset(
+    {"/", "/system", "/models", "/search", "/progress", "/memory-health", "/metrics", "/notes"}
+)
 LOCAL_FORMS = frozenset({"/rebuild", "/sign-out", "/rpc"})
 OWN_CHECK = "/mcp"
 """Needs a token of its own."""

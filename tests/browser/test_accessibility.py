@@ -8,6 +8,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from tests.browser.pages import ANSWERED_404, PAGES
+from tests.browser.service import Service
 from tests.browser.window import PHONE, WIDE, Window
 
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
@@ -83,6 +84,14 @@ def test_signing_in(visitor: Window, check: Check) -> None:
     visitor.wait(lambda: visitor.one("[role=alert]"), "it says that the token is wrong")
     check(visitor)
     visitor.expect("401")
+
+
+def test_inside_a_backup(reader: Window, household: Service, check: Check) -> None:
+    household.commonplace.output_of("backup")
+    reader.open("/backups")
+    reader.click("#stored a[href*=contents]")
+    reader.wait(lambda: "undamaged" in reader.text("main"), "what is in it")
+    check(reader)
 
 
 def test_what_the_script_shows(reader: Window, check: Check) -> None:

@@ -60,7 +60,7 @@ def test_a_wide_screen_is_used(reader: Window) -> None:
 
 
 def test_how_the_models_fared_is_drawn(reader: Window) -> None:
-    reader.open("/system")
+    reader.open("/models")
     charts = reader.all("#models svg.chart")
     assert len(charts) == 6, "two each, of three models that were asked"
     for number, chart in enumerate(charts):

@@ -217,6 +217,7 @@ async def open_harness(
             times=pace,
         )
         stack.push_async_callback(services.index_rebuilder.close)
+        stack.push_async_callback(services.backup_maker.close)
         services.reader.speech.replace(speech)
         house = Harness(
             assistant=assemble(services, tools=tools, times=pace),

@@ -48,9 +48,16 @@ class WebClient:
 async def open_web_client(folder: Path, *, token: str = "", **sections: Any) -> AsyncIterator[WebClient]:
     """Open it in `folder`, with settings by section; maintenance does not run."""
     settings = Settings.model_validate({"workspace": folder, "server": {"token": token}, **sections})
+    async with open_configured_client(settings) as site:
+        yield site
+
+
+@asynccontextmanager
+async def open_configured_client(settings: Settings) -> AsyncIterator[WebClient]:
+    """Open it with settings that were loaded."""
     copy_fresh_state(settings.private_folder / "state.db")
     async with open_assistant(settings, alone=True) as assistant:
         services = assistant.services
         app = build_web_app(channels=services.channels.health, memory=services.memory, services=services)
         async with TestClient(TestServer(app)) as client:
-            yield WebClient(client, assistant, settings, folder)
+            yield WebClient(client, assistant, settings, settings.workspace)

@@ -16,7 +16,7 @@ from bot.web.conversations import searches_chats
 from bot.web.forms import FORM_FIELD, ONCE_FIELD, new_once
 from bot.web.security_headers import nonce_of
 from bot.web.session import new_form_token
-from memory.quantities import format_rough_duration
+from memory.quantities import format_rough_duration, format_size
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 
 MAIN_PAGES = (("/", "Today"), ("/search", "Search"), ("/notes/", "Notes"))
 """The pages that each page leads to: address and name."""
-MORE_PAGES = (("/changes", "Changes"), ("/system", "System"))
+MORE_PAGES = (
+    ("/changes", "Changes"),
+    ("/models", "Models"),
+    ("/settings", "Settings"),
+    ("/backups", "Backups"),
+    ("/system", "System"),
+)
 """The pages behind "More"."""
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -48,6 +54,7 @@ def _environment() -> "Environment":
         auto_reload=False,
     )
     templates.filters["grouped"] = "{:,}".format
+    templates.filters["as_size"] = format_size
     templates.filters["kind_of_trouble"] = reason_text
     templates.filters["without_markup"] = lambda text: text.replace("`", "")
     return templates

@@ -10,7 +10,6 @@ from bot.maintenance.scheduler import JobStatus
 from bot.services import Services
 from bot.state.conversation_stats import ConversationStats
 from bot.state.queue_stats import QueueStats
-from bot.web.page.models import ModelView, model_panel
 from bot.web.page.panel import Panel, load_panel
 from bot.web.page.progress import ProgressView, progress_view
 from bot.web.page.times import PageClock, ShownTime
@@ -37,7 +36,6 @@ class SystemView:
 
     memory: Panel[MemoryStatus]
     progress: ProgressView
-    models: Panel[tuple[ModelView, ...]]
     todo: Panel[tuple[QueueStats, ConversationStats]]
     jobs: Sequence[JobStatus]
     instance: InstanceStatus | None
@@ -50,16 +48,11 @@ class SystemView:
 
 async def system_view(services: Services) -> SystemView:
     """Ask all parts concurrently; one that fails or is slow becomes a `Panel` that says so."""
-    memory, models, todo = await asyncio.gather(
-        load_panel(services.memory.status()),
-        load_panel(model_panel(services)),
-        load_panel(read_todo(services)),
-    )
+    memory, todo = await asyncio.gather(load_panel(services.memory.status()), load_panel(read_todo(services)))
     clock, instance = PageClock(services.now()), services.instance()
     return SystemView(
         memory=memory,
         progress=progress_view(services),
-        models=models,
         todo=todo,
         jobs=services.background.jobs,
         instance=instance,

@@ -6,7 +6,7 @@
   const here = () => location.pathname + location.search;
   let timer = 0, seenAt = Date.now(), announced = "", shown = here();
 
-  const runs = () => progress.firstElementChild?.dataset.runs === "yes";
+  const runs = () => document.querySelector("[data-runs=yes]") !== null;
 
   async function get(address) {
     const answer = await fetch(address, {headers: {Accept: "text/html"}});
@@ -60,7 +60,7 @@
     if (document.hidden) return;
     let pause = SELDOM;
     try {
-      const ended = showProgress(await get("/progress"));
+      const ended = progress ? showProgress(await get("/progress")) : runs();
       if (ended || Date.now() - seenAt >= WHOLE) await showAll();
       if (runs()) pause = OFTEN;
     } catch {
@@ -70,7 +70,7 @@
     timer = setTimeout(look, pause);
   }
 
-  document.querySelector("[data-rebuild]").addEventListener("submit", async (event) => {
+  document.querySelector("[data-rebuild]")?.addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
       const body = new URLSearchParams(new FormData(event.target));

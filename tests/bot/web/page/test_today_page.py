@@ -137,30 +137,6 @@ async def test_it_tells_who_makes_vectors_while_the_first_one_fails(tmp_path: Pa
             assert said == "by meaning and by words, for now using the fallback voyage-3.5-lite from voyage"
 
 
-async def test_models_are_shown_with_their_keys_and_their_last_day(site: WebClient) -> None:
-    outcomes(site, answered=3, failed=2)
-    await site.services.model.health.write()
-    models = (await page(site, "/system")).by_id("models")
-    assert "openai/gpt-test" in models.text
-    assert "Key 1: ready" in models.text
-    assert re.search(r"Key 2: paused until (\S+ )?\d\d:\d\d, in (2\d|30) s", models.text)
-    assert "busy there" in models.text
-    assert "60 % answered 5 calls, 2 failed" in models.text
-    assert "0.5 s to the first words 0.5 s at most" in models.text
-    assert "builtin/notebook ready Not called yet No calls in the last 24 hours." in models.text
-
-
-async def test_answers_that_nobody_waited_for_are_answers(site: WebClient) -> None:
-    model = site.services.model
-    name = model.plan.chain[-1].routes[0].name
-    model.health.record([CallOutcome(name, model.health.now(), None, Usage(100, 50))])
-    await model.health.write()
-    models = (await page(site, "/system")).by_id("models").text
-    assert "100 % answered 1 call, 0 failed" in models
-    assert "waits not measured" in models
-    assert "no answers" not in models
-
-
 async def test_a_model_of_which_no_key_is_ready_needs_a_look(site: WebClient) -> None:
     book = site.services.model.health
     book.record(
@@ -257,6 +233,7 @@ async def test_what_others_wrote_stays_text(tmp_path: Path) -> None:
         pages = [
             await page(site),
             await page(site, "/system"),
+            await page(site, "/models"),
             await page(site, "/sign-in?then=javascript:alert(1)"),
         ]
         async with site.client.get("/search", params={"q": f"boiler {HOSTILE}"}) as answer:
@@ -269,8 +246,9 @@ async def test_what_others_wrote_stays_text(tmp_path: Path) -> None:
                 assert not [name for name in each.attributes if name.startswith("on")]
                 assert not each.attributes.get("href", "").lower().strip().startswith("javascript:")
                 assert each.attributes.get("action", "/").startswith("/")
-        today, system, _, found = pages
-        for shown, places in ((today, ("channels", "attention")), (system, ("troubles", "models"))):
+        today, system, models, _, found = pages
+        shown_at = ((today, ("channels", "attention")), (system, ("troubles",)), (models, ("models",)))
+        for shown, places in shown_at:
             for place in places:
                 assert "onerror=alert(1)" in shown.by_id(place).text, place
         assert "5929" not in system.by_id("troubles").text
@@ -293,7 +271,7 @@ async def test_a_page_is_well_made_for_those_who_do_not_see_it(site: WebClient) 
     outcomes(site, answered=2, failed=1)
     await site.services.model.health.write()
     async with site.services.background:
-        paths = ("/", "/system", "/search?q=boiler", "/search", "/sign-in")
+        paths = ("/", "/system", "/models", "/search?q=boiler", "/search", "/sign-in")
         pages = [await page(site, path) for path in paths]
     for shown in pages:
         ids = [each.attributes["id"] for each in shown.elements if "id" in each.attributes]
@@ -325,6 +303,7 @@ async def test_a_page_is_well_made_for_those_who_do_not_see_it(site: WebClient) 
     assert titles == [
         "Today – Commonplace",
         "System – Commonplace",
+        "Models – Commonplace",
         "boiler – Commonplace",
         "Search – Commonplace",
         "Sign in – Commonplace",
