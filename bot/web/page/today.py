@@ -46,6 +46,8 @@ from memory.status import MemoryStatus
 
 TODAY = "/"
 
+_Act = Callable[[web.Request], Awaitable[web.Response]]
+
 
 @dataclass(frozen=True, slots=True)
 class UnsentForm:
@@ -82,10 +84,10 @@ def add_today(app: web.Application) -> None:
     """Add the page and its forms."""
     app.router.add_get(TODAY, _today)
     add_form(app, ADD_TO_LOG, _add_to_log)
-    add_form(app, DECIDE, _decide)
-    add_form(app, CANCEL_REMINDER, _cancel_reminder)
-    add_form(app, MOVE_REMINDER, _move_reminder)
-    add_form(app, RESTORE_REMINDER, _restore_reminder)
+    add_form(app, DECIDE, _saying_why(_decide))
+    add_form(app, CANCEL_REMINDER, _saying_why(_cancel_reminder))
+    add_form(app, MOVE_REMINDER, _saying_why(_move_reminder))
+    add_form(app, RESTORE_REMINDER, _saying_why(_restore_reminder))
 
 
 async def today_view(services: Services, *, all_reminders: bool = False) -> TodayView:
@@ -181,44 +183,42 @@ def _unsent_log(fields: Mapping[str, str], problem: str) -> UnsentForm:
 
 
 async def _decide(request: web.Request) -> web.Response:
-    try:
-        decided = await decide(request.app[services_key], await read_form(request))
-    except NotDecided as refusal:
-        return await _page(request, status=409, problem=str(refusal))
-    except StateFault as fault:
-        return await _page(request, status=503, problem=str(fault))
+    decided = await decide(request.app[services_key], await read_form(request))
     return done_response(TODAY, decided, anchor="waiting")
 
 
 async def _cancel_reminder(request: web.Request) -> web.Response:
-    try:
-        number = await cancel_reminder(request.app[services_key], await read_form(request))
-    except ReminderNotChanged as refusal:
-        return await _page(request, status=409, problem=str(refusal))
-    except StateFault as fault:
-        return await _page(request, status=503, problem=str(fault))
+    number = await cancel_reminder(request.app[services_key], await read_form(request))
     return done_response(TODAY, "cancelled", anchor="reminders", reminder=str(number))
+
+
+async def _restore_reminder(request: web.Request) -> web.Response:
+    await restore_reminder(request.app[services_key], await read_form(request))
+    return done_response(TODAY, "restored", anchor="reminders")
 
 
 async def _move_reminder(request: web.Request) -> web.Response:
     fields = await read_form(request)
-    name, text = f"reminder-{fields.get('number', '')}", fields.get("when", "")
     try:
         await move_reminder(request.app[services_key], fields)
-    except ReminderGone as gone:
-        return await _page(request, status=409, problem=str(gone))
-    except (ReminderNotChanged, TimeParseError) as refusal:
-        return await _page(request, status=400, unsent=UnsentForm(name, text, str(refusal)))
-    except StateFault as fault:
-        return await _page(request, status=503, unsent=UnsentForm(name, text, str(fault)))
+    except ReminderGone:
+        raise
+    except (ReminderNotChanged, TimeParseError, StateFault) as refusal:
+        name, text = f"reminder-{fields.get('number', '')}", fields.get("when", "")
+        status = 503 if isinstance(refusal, StateFault) else 400
+        return await _page(request, status=status, unsent=UnsentForm(name, text, str(refusal)))
     return done_response(TODAY, "moved", anchor="reminders")
 
 
-async def _restore_reminder(request: web.Request) -> web.Response:
-    try:
-        await restore_reminder(request.app[services_key], await read_form(request))
-    except ReminderNotChanged as refusal:
-        return await _page(request, status=409, problem=str(refusal))
-    except StateFault as fault:
-        return await _page(request, status=503, problem=str(fault))
-    return done_response(TODAY, "restored", anchor="reminders")
+def _saying_why(act: _Act) -> _Act:
+    """Return a handler that shows the page with the reason if what a button asks for cannot be done."""
+
+    async def handle(request: web.Request) -> web.Response:
+        try:
+            return await act(request)
+        except (NotDecided, ReminderNotChanged) as refusal:
+            return await _page(request, status=409, problem=str(refusal))
+        except StateFault as fault:
+            return await _page(request, status=503, problem=str(fault))
+
+    return handle

@@ -44,23 +44,24 @@ def fields_of(shown: HtmlPage) -> dict[str, str]:
 
 async def test_a_line_is_added_once_and_shown(tmp_path: Path) -> None:
     async with open_web_client(tmp_path, token=TOKEN) as site:
-        shown = await page(site, **site.cookie)
+        cookie = site.cookie
+        shown = await page(site, **cookie)
         assert "No notes yet today." in shown.by_id("log-text").text
         fields = fields_of(shown)
         for _ in range(2):
-            status, address, _ = await add(site, site.cookie, text="The ladder is with Zoë", **fields)
+            status, address, _ = await add(site, cookie, text="The ladder is with Zoë", **fields)
             assert (status, address) == (303, "/?done=noted#log")
         status, _, _ = await add(
             site,
-            site.cookie,
+            cookie,
             text="Two things:\r\n\r\nsaw\r\nhammer",
-            **fields_of(await page(site, **site.cookie)),
+            **fields_of(await page(site, **cookie)),
         )
         assert status == 303
         day = f"{site.services.now():%Y-%m-%d}"
         text = (tmp_path / f"memory/{day}.md").read_text("utf-8")
         assert text == f"# {day}\n\n- The ladder is with Zoë\n- Two things:\n- saw\n  hammer\n"
-        shown = await page(site, "/?done=noted", **site.cookie)
+        shown = await page(site, "/?done=noted", **cookie)
         assert shown.by_id("log-text").text == ("The ladder is with Zoë Two things: saw hammer Open the note")
         assert phrases.WEB_DONE["noted"] in [each.text for each in shown.all("p")]
         (made, _) = await site.services.state.read(lambda db: read_changes(db, limit=3))
