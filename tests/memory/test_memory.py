@@ -89,6 +89,15 @@ async def test_files_added_by_others_are_found_by_the_next_search(memory: Memory
     assert await places(memory, "hotel") == [("new.md", 1)]
 
 
+async def test_the_folders_with_notes_are_named(memory: Memory, tmp_path: Path) -> None:
+    assert await memory.folder_names() == []
+    for path in ("trips/oslo.md", "house/papers/2026.md", "house/boiler.md", "2026-11-20.md"):
+        put(tmp_path, path, "peonies\n")
+    (tmp_path / "memory/empty").mkdir()
+    await memory.sync()
+    assert await memory.folder_names() == ["house", "trips"]
+
+
 async def test_our_own_writes_are_found_at_once(memory: Memory) -> None:
     for n in range(5):
         await memory.write(f"fact number{n}")

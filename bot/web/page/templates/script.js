@@ -3,6 +3,7 @@
   const OFTEN = 500, SELDOM = 5000, WHOLE = 30000;
   const place = (id) => document.getElementById(id);
   const unreachable = place("unreachable"), announcement = place("announcement"), progress = place("progress");
+  const page = location.pathname;  // a search changes the address, not the page
   const here = () => location.pathname + location.search;
   let timer = 0, seenAt = Date.now(), announced = "", shown = here();
 
@@ -45,7 +46,7 @@
   }
 
   async function showAll() {
-    const fresh = parsed(await get(location.pathname));
+    const fresh = parsed(await get(page));
     seenAt = Date.now();
     for (const old of document.querySelectorAll("[data-live]")) {
       const now = fresh.getElementById(old.id);
