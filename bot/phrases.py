@@ -992,6 +992,11 @@ WEB_SETTING_SOURCES = {
     "file": "from {name}",
     "variable": "from {name}",
 }
+WEB_NO_CONVERSATION = "There is no such conversation, or nothing was said on that day."
+WEB_DAY_UNKNOWN = "On an unknown day"
+WEB_FORGET_INVALID = "That isn't a day of this conversation. Please go back and use one of the links."
+WEB_STILL_ANSWERING = "I'm answering in this conversation right now. Please try again in a moment."
+WEB_FORGOTTEN = "Forgotten. Nobody finds or reads it any more."
 WEB_BUSY = "This is busy right now. It will appear as soon as it is ready."
 REBUILD_FAILED = "something went wrong on my side; the log has the details."
 WEB_PANEL_FAILED = "I couldn't show this because of an error on my side. The log has the details."

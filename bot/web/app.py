@@ -17,6 +17,7 @@ from bot.web.local_routes import is_local_route
 from bot.web.mcp.route import add_mcp, is_mcp
 from bot.web.metrics import add_metrics
 from bot.web.page.backups import add_backups
+from bot.web.page.conversation_routes import add_conversations
 from bot.web.page.models import add_models
 from bot.web.page.notes import add_notes
 from bot.web.page.routes import add_page
@@ -87,6 +88,7 @@ def build_web_app(
         add_settings(app)
         add_backups(app)
         add_notes(app)
+        add_conversations(app)
     return app
 
 

@@ -15,7 +15,7 @@ from bot.visible_names import escape_path
 from bot.web.context import services_key
 from bot.web.conversations import search_over_http, searches_chats
 from bot.web.page.highlight import HighlightPiece, highlight
-from bot.web.page.urls import note_url
+from bot.web.page.urls import message_url, note_url
 from memory.search import Neighbour, SearchHit, SearchResults, Source
 from memory.tokenizer import Term, parse_query
 
@@ -49,6 +49,8 @@ class SaidView:
     """A message of a conversation that was found."""
 
     chat: str
+    address: str
+    """Of the message in its conversation."""
     day: str
     who: str
     """"" if unknown."""
@@ -125,6 +127,7 @@ def parse_source(request: web.Request) -> SearchSource:
 def _said_view(hit: ConversationHit, terms: list[Term]) -> SaidView:
     return SaidView(
         chat=name_chat(hit),
+        address=message_url(*map(int, hit.ref.split(":"))),
         day=format_day(hit.day),
         who=one_line(hit.who),
         pieces=tuple(highlight(hit.snippet.strip("\n"), terms)),
