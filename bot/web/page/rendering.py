@@ -30,6 +30,7 @@ MAIN_PAGES = (
 )
 """The pages that each page leads to: address and name."""
 MORE_PAGES = (
+    ("/people", "People"),
     ("/models", "Models"),
     ("/settings", "Settings"),
     ("/backups", "Backups"),
