@@ -11,6 +11,7 @@ import pytest
 from bot.web.session import SESSION, new_session
 from tests.browser import notes
 from tests.browser.service import TOKEN, Outside, Service, serving, write_past
+from tests.browser.talks import write_talks
 from tests.browser.window import Window, missing_programs, opened_window
 
 MANY = 1200
@@ -40,6 +41,7 @@ def household(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     notes.write(memory, notes.HOSTILE)
     notes.write(memory, {"long.md": "# Long\n\n" + "".join(f"Line {n}.\n\n" for n in range(3, 2500, 2))})
     asyncio.run(write_past(folder / "workspace" / ".commonplace", time.time()))
+    asyncio.run(write_talks(folder / "workspace" / ".commonplace"))
     outside = Outside()
     with (
         outside.running(),
