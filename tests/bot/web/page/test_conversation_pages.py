@@ -439,7 +439,7 @@ async def test_a_day_is_forgotten_with_all_that_covers_it_and_the_others_stay(si
     for piece in (
         "Forget 2 March 2026?",
         "2 messages",
-        "1 summary",
+        "1 summary that covers it",
         SECRET,
         written.path,
         "Quentin is the beetle",
@@ -522,6 +522,24 @@ async def test_a_removal_that_fails_leaves_everything(site: WebClient) -> None:
     shown = await page(site, "/conversations/1?page=1")
     assert SECRET in shown.by_id("m1").text
     assert not await site.services.state.read(forgetting.is_unfinished)
+
+
+@pytest.mark.thorough
+async def test_a_trace_that_is_left_is_told_and_erased_later(site: WebClient) -> None:
+    await say(site, BEN, UserMessage(f"the {SECRET} boat"))
+    reader = apsw.Connection(str(site.settings.private_folder / "state.db"))
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM entries").get == 1
+    status, _, text = await post(site, "/conversations/1/forget", day="", upto=1)
+    assert status == 200
+    assert "A trace may be left on the disk (state.db is in use" in HtmlPage(text).by_id("main").text
+    assert SECRET not in await get(site, "/conversations/1")
+    assert await site.services.state.read(forgetting.is_unfinished)
+    reader.close()
+    await say(site, ROOM, UserMessage("something else"))
+    assert (await post(site, "/conversations/2/forget", day="", upto=1))[0] == 303
+    assert not await site.services.state.read(forgetting.is_unfinished)
+    assert not is_in_a_file(site, SECRET)
 
 
 async def test_a_form_with_nonsense_forgets_nothing(site: WebClient) -> None:
