@@ -106,11 +106,6 @@ class TelegramSettings(ChannelSettings):
         """See `ChannelSettings.private_chat`: it has the person's id."""
         return person if person.isascii() and person.isdecimal() else ""
 
-    @classmethod
-    def is_private_chat(cls, name: str) -> bool:
-        """See `ChannelSettings.is_private_chat`."""
-        return bool(cls.private_chat(name))
-
     def for_second_process(self) -> Self:
         """See `ChannelSettings.for_second_process`. A webhook would need the port, so this polls."""
         return self.model_copy(update={"mode": "polling"})

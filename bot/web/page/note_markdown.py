@@ -256,6 +256,8 @@ def _link_target(target: str, path: str) -> str:
     if parts.scheme or parts.netloc:
         return ""
     if not parts.path:
+        if not path:  # a message has no lines and no headings that a link could lead to
+            return ""
         if re.fullmatch(r"L\d+", parts.fragment):
             return f"#{parts.fragment}"
         return _url_of_part(path, parts.fragment) if parts.fragment else ""

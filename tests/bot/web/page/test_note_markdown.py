@@ -211,13 +211,13 @@ TAGS = set(
 
 
 def test_a_message_has_no_anchors_and_no_headings_of_its_own() -> None:
-    html = render_message(f"# {NOTE}\n\n[a](b.md) [[c]] #tag <b>", number=7)
+    html = render_message(f"# {NOTE}\n\n[a](b.md) [[c]] #tag <b> [d](#L1) [e](#oslo) [f](/people)", number=7)
     assert 'id="' not in html
     assert not re.search(r"<h\d", html)
     assert "<strong>Oslo</strong>" in html
     assert re.search(r'aria-label="Table in line \d+ of message 7"', html)
     assert "&lt;b&gt;" in html
-    assert 'href="/notes/b.md"' in html
+    assert re.findall('href="([^"]+)"', html) == ["/notes/hotel.md#L12", "/notes/b.md", "/search?q=%23tag"]
 
 
 @settings(max_examples=50)
