@@ -77,14 +77,15 @@ def read_names(
     return ChangeNames(
         frozenset(map(str, access.find_ids(db, reader))) if reader else frozenset(),
         here,
-        {each: _name_person(db, PersonId.parse(each), access, channels) for each in people},
+        {each: name_person(db, PersonId.parse(each), access, channels) for each in people},
         {each: _name_chat(db, ChatId.parse(each), people, channels) for each in chats},
     )
 
 
-def _name_person(
+def name_person(
     db: "Connection", person: PersonId, access: Access, channels: "Mapping[str, ChannelSettings]"
 ) -> str:
+    """Return what a person is called: in the settings, or on their channel; else their id."""
     if name := access.find_name(person):
         return name
     if person.channel == TERMINAL:

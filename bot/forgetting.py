@@ -281,10 +281,23 @@ class ForgetService:
 
     async def _complete_earlier(self) -> None:
         """Erase what earlier removals that were interrupted have left in free pages of the files, if possible."""
-        if await self._state.read(forgetting.is_unfinished) and not await self._wipe_free_space(
-            WordsToForget("")
-        ):
+        if await self._state.read(forgetting.is_unfinished):
+            await self.erase_traces()
+
+    async def erase_traces(self, typed: WordsToForget | None = None) -> str:
+        """Erase from the disk what removals have left in free pages, and `typed` from the inputs that a channel keeps.
+
+        Return why a trace may be left; "" if none is. Until that is so, each later `/forget` tries again.
+        """
+        problem = ""
+        if typed:
+            try:
+                await asyncio.to_thread(self._forget_typed, typed)
+            except OSError as error:
+                problem = f"the lines typed before: {disk.reason(error)}"
+        if not (left := await self._wipe_free_space(WordsToForget(""))):
             await self._state.change(forgetting.mark_finished)
+        return problem or left
 
     async def _wipe_free_space(self, words: WordsToForget) -> str:
         """Free the disk space of deleted texts; return why that failed, or ""."""
@@ -386,7 +399,7 @@ def _text_without(place: StoredText, row: StoredRow, words: WordsToForget) -> st
     """Return a row's new text: unchanged if nothing matches, None to delete it."""
     match place.table, place.column:
         case "entries", _:
-            return _entry_without(row, words)
+            return entry_without(row, words)
         case "effects", "path":
             return None if words.is_in(parse_title(row.text)) else row.text
         case "effects" | "forgetting", _:
@@ -432,7 +445,7 @@ def _document_names(document: Any) -> list[str]:
     return [document["attachment"]["name"], document["sender_name"]] if isinstance(document, dict) else []
 
 
-def _entry_without(row: StoredRow, words: WordsToForget) -> str:
+def entry_without(row: StoredRow, words: WordsToForget) -> str:
     """Return an entry of a conversation without the matches; bot/conversations/message_rows.py defines the format."""
     fields = _parse_json(row.text)
     if not isinstance(fields, dict):
@@ -445,7 +458,10 @@ def _entry_without(row: StoredRow, words: WordsToForget) -> str:
         case "user":
             return _dump_json({"text": FORGOTTEN})
         case "assistant":
-            return _dump_json(_step_without(fields, words))
+            try:
+                return _dump_json(_step_without(fields, words))
+            except (TypeError, AttributeError):
+                return "{}"  # damaged, so nobody can tell which part of it matches
         case "result":
             return _dump_json({**fields, "content": _FORGOTTEN_RESULT})
         case "summary" | "recalled":

@@ -331,13 +331,20 @@ class Pairing:
 
     async def allow(self, person: PersonId, *, by: PersonId, key: str) -> str:
         """Let a person talk, with the memory; give the answer to the owner."""
+        return await self._admit(person, "allowed", by=by, key=key)
+
+    async def make_guest(self, person: PersonId, *, by: PersonId, key: str) -> str:
+        """Let a person talk, without the memory; give the answer to the owner. No owner becomes a guest."""
+        return await self._admit(person, "guest", by=by, key=key)
+
+    async def _admit(self, person: PersonId, decision: Decision, *, by: PersonId, key: str) -> str:
         if standing_of(person, self._rules) is Standing.OWNER:
             return phrases.ALLOW_OWNER.format(person=person)
 
         def work(db: "Connection") -> str:
             if access.read_decision(db, str(person)) == "owner":
                 return phrases.ALLOW_OWNER.format(person=person)
-            return self._let_in(db, self._find_stranger(db, person), "allowed", by=by, key=key)
+            return self._let_in(db, self._find_stranger(db, person), decision, by=by, key=key)
 
         return await self._run_once(key, work)
 

@@ -1022,6 +1022,21 @@ WEB_SETTING_SOURCES = {
     "file": "from {name}",
     "variable": "from {name}",
 }
+WEB_NO_CONVERSATION = "There is no such conversation, or nothing was said on that day."
+WEB_DAY_UNKNOWN = "On an unknown day"
+WEB_FORGET_INVALID = "That isn't a day of this conversation. Please go back and use one of the links."
+WEB_STILL_ANSWERING = "I'm answering in this conversation right now. Please try again in a moment."
+WEB_FORGOTTEN = "Forgotten. Nobody finds or reads it any more."
+WEB_NO_PERSON = "Nobody with this account was let in or kept out here. Please go back to the list of people."
+WEB_NO_ACCOUNT = "That isn't an account. Please give the channel and the id, for example telegram:123456."
+WEB_PEOPLE_DONE = {
+    "allowed": "Done. They can talk with me, and use the memory.",
+    "guest": "Done. They can talk with me as a guest, without the memory.",
+    "denied": "Done. They can no longer talk with me.",
+    "linked": "Done. These accounts are one person now.",
+    "unlinked": "Done. I removed that link.",
+}
+WEB_DECIDED_HERE = "on this page"
 WEB_BUSY = "This is busy right now. It will appear as soon as it is ready."
 REBUILD_FAILED = "something went wrong on my side; the log has the details."
 WEB_PANEL_FAILED = "I couldn't show this because of an error on my side. The log has the details."

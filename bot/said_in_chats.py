@@ -35,7 +35,12 @@ def format_place(hit: "ConversationHit", *, chat: ChatId, today: date) -> str:
 
 def name_chat(hit: "ConversationHit") -> str:
     """Return what people call a hit's chat, with its channel."""
-    channel, name = hit.app or hit.chat.partition(":")[0].capitalize(), one_line(hit.chat_name)
+    return format_chat(hit.chat, name=hit.chat_name, app=hit.app)
+
+
+def format_chat(chat: str, *, name: str, app: str) -> str:
+    """Return what people call a chat (`channel:name`), with its channel. `app`: where it was imported from."""
+    channel, name = app or chat.partition(":")[0].capitalize(), one_line(name)
     return phrases.CHAT_OF_CHANNEL.format(name=name, channel=channel) if name else channel
 
 

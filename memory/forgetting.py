@@ -102,6 +102,22 @@ class WordsToForget:
                 at = last + 1
 
 
+class EverythingToForget(WordsToForget):
+    """What to forget where a whole text goes, whatever it says."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+
+    def is_in(self, text: str) -> bool:
+        """Return True."""
+        del text
+        return True
+
+    def blank_sentences(self, text: str) -> str:
+        """Return a mark instead of the text."""
+        return FORGOTTEN if text else text
+
+
 def _find_bullet_end(lines: Sequence[str], margins: Sequence[int | None], at: int) -> tuple[int, int]:
     """Return the last line of a bullet with everything indented below it, and the last of its own text.
 

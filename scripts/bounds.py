@@ -383,6 +383,24 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
             "",
             "connections are closed or turned away before they are touched",
         ),
+        Bound(
+            "entries of a conversation on one page",
+            "bot.web.page.urls:ENTRIES_PER_PAGE",
+            "",
+            "they follow on the next page",
+        ),
+        Bound(
+            "shown part of one message on the page",
+            "bot.web.page.conversation:MAX_MESSAGE_CHARS",
+            "characters",
+            "cut; the downloaded file has all of it",
+        ),
+        Bound(
+            "text of one page that is rendered as Markdown",
+            "bot.web.page.conversation:MAX_RENDERED_CHARS",
+            "characters",
+            "the rest is plain text",
+        ),
         Bound("a sign-in form", "bot.web.forms:MAX_FORM_BYTES", "bytes", "413"),
         Bound("a `Host` header", "bot.web.auth:MAX_HOST_CHARS", "characters", "403 without a token"),
         Bound(

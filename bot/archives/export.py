@@ -1,7 +1,7 @@
 """Exports complete conversations as Markdown or as JSON lines."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from datetime import datetime
 from typing import Any
@@ -13,6 +13,7 @@ from bot.imports.formats import show_name
 from bot.messages import OWNER_AT_TERMINAL
 from bot.models.protocol import AssistantMessage, ToolResult, UserMessage
 from bot.models.user_text import user_text
+from bot.state.conversation_list import ListedConversation
 from bot.state.conversations import TimedRow
 from bot.state.database import State
 from bot.state.export import ConversationRow, read_conversations, read_timed_entries
@@ -29,9 +30,16 @@ async def list_conversations(state: State, chat: str = "") -> tuple[Conversation
     return await state.read(lambda db: read_conversations(db, chat))
 
 
+def to_row(listed: ListedConversation) -> ConversationRow:
+    """Return a conversation of the list as one that can be exported."""
+    return ConversationRow(
+        listed.number, listed.chat, listed.started_at, listed.ended_at, listed.title, listed.imported_from
+    )
+
+
 async def format_markdown(
     state: State, conversation: ConversationRow, *, assistant: str, zone: ZoneInfo
-) -> AsyncIterator[str]:
+) -> AsyncGenerator[str, None]:
     """Yield one conversation as Markdown: who, when, what; tool calls and results take one line each."""
     began, ended = _format_time(conversation.started_at, zone), _format_time(conversation.ended_at, zone)
     title = f": {conversation.title}" if conversation.title else ""
@@ -41,11 +49,11 @@ async def format_markdown(
     yield f"{began} to {ended}\n" if ended else f"{began}, still open\n"
     async with aclosing(_read_entries(state, conversation)) as entries:
         async for entry in entries:
-            yield "".join(f"\n{part}\n" for part in _format_entry(entry, assistant=assistant, zone=zone))
+            yield "".join(f"\n{part}\n" for part in _format_any(entry, assistant=assistant, zone=zone))
     yield "\n"
 
 
-async def format_json_lines(state: State, conversation: ConversationRow) -> AsyncIterator[str]:
+async def format_json_lines(state: State, conversation: ConversationRow) -> AsyncGenerator[str, None]:
     """Yield one conversation as JSON documents, one a line: itself first, then every entry completely."""
     yield _dump_json(
         {
@@ -90,6 +98,14 @@ async def _read_entries(state: State, conversation: ConversationRow) -> AsyncGen
         after = rows[-1].row.seq
 
 
+def _format_any(entry: TimedRow, *, assistant: str, zone: ZoneInfo) -> list[str]:
+    """Return the paragraphs of one entry, whatever is stored: a damaged one must not end the export."""
+    try:
+        return list(_format_entry(entry, assistant=assistant, zone=zone))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return [f"*{_format_time(entry.at, zone)}: a damaged entry ({entry.row.kind}).*"]
+
+
 def _format_entry(entry: TimedRow, *, assistant: str, zone: ZoneInfo) -> Iterator[str]:
     """Yield the paragraphs of one entry."""
     row, when = entry.row, _format_time(entry.at, zone)
@@ -124,7 +140,10 @@ def _format_entry(entry: TimedRow, *, assistant: str, zone: ZoneInfo) -> Iterato
 
 
 def _format_time(at: str, zone: ZoneInfo) -> str:
-    return datetime.fromisoformat(at).astimezone(zone).strftime("%Y-%m-%d %H:%M:%S") if at else ""
+    try:
+        return datetime.fromisoformat(at).astimezone(zone).strftime("%Y-%m-%d %H:%M:%S") if at else ""
+    except (ValueError, OverflowError):
+        return "at an unknown time"
 
 
 def _code(text: str) -> str:
@@ -146,7 +165,7 @@ def _quote(text: str) -> str:
 def _parse_fields(payload: str) -> dict[str, Any]:
     try:
         fields = json.loads(payload)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return fields if isinstance(fields, dict) else {}
 
@@ -159,5 +178,5 @@ def _parse_payload(payload: str) -> Any:
     """Return the content of an entry; its text if that is not valid JSON."""
     try:
         return json.loads(payload)
-    except ValueError:
+    except (ValueError, RecursionError):
         return payload

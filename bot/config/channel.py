@@ -71,6 +71,14 @@ class ChannelSettings(Section):
         del person
         return ""
 
+    @classmethod
+    def is_private_chat(cls, name: str) -> bool:
+        """Return whether a chat with this name (`ChatId.name`) is one that `private_chat` can return.
+
+        Override this too if such a chat does not have the person's id.
+        """
+        return bool(name) and cls.private_chat(name) == name
+
     def for_second_process(self) -> Self:
         """Return the settings for a second process, which has no port of its own."""
         return self

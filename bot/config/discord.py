@@ -68,3 +68,8 @@ class DiscordSettings(ChannelSettings):
     def private_chat(cls, person: str) -> str:
         """See `ChannelSettings.private_chat`: the same for every bot, and known before Discord opens it."""
         return f"@{person}" if person.isascii() and person.isdecimal() else ""
+
+    @classmethod
+    def is_private_chat(cls, name: str) -> bool:
+        """See `ChannelSettings.is_private_chat`."""
+        return name.startswith("@")

@@ -214,15 +214,15 @@ def spoken_messages(rows: Iterable[TimedRow]) -> list[SpokenMessage]:
             while heard and (last := heard[-1]) and last.by_assistant:
                 heard.pop()
             continue
-        message = _decode(entry.row.kind, entry.row.payload)
-        if message and not isinstance(message, ToolResult) and (said := _spoken_message(entry, message)):
+        message = decode_said(entry.row.kind, entry.row.payload)
+        if message and not isinstance(message, ToolResult) and (said := spoken_message(entry, message)):
             heard.append(said)
         if isinstance(message, ToolResult) or (isinstance(message, AssistantMessage) and message.calls):
             heard.append(None)
     return [said for said in heard if said and said.text.strip() not in ("", FORGOTTEN)]
 
 
-def _spoken_message(entry: TimedRow, message: UserMessage | AssistantMessage) -> SpokenMessage | None:
+def spoken_message(entry: TimedRow, message: UserMessage | AssistantMessage) -> SpokenMessage | None:
     """Return a message as it can be found; None if it is damaged, as its fields may be of any type then."""
     seq, at = entry.row.seq, entry.at
     try:
@@ -281,7 +281,7 @@ def plain_lines(text: str) -> list[str]:
     return lines
 
 
-def _decode(kind: str, payload: str) -> Message | None:
+def decode_said(kind: str, payload: str) -> Message | None:
     """Return a message without its pictures, which take long to decode; None if it is damaged or no message.
 
     Of one that was edited later, nothing is left to be found.

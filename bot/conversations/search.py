@@ -280,7 +280,7 @@ class ConversationSearch:
             tuple(
                 ShownMessage(
                     _format_ref(chat, each),
-                    self._name(each, chat),
+                    name_speaker(each, chat, agent=self._agent_name()),
                     moment_of(each.at, zone),
                     each.text.strip(),
                     each.says,
@@ -325,22 +325,13 @@ class ConversationSearch:
                     ref=_format_ref(page.chat, said[seq]),
                     chat=page.chat.chat,
                     chat_name=page.chat.name,
-                    app=_find_app(page.chat),
-                    who=self._name(said[seq], page.chat),
+                    app=find_app(page.chat),
+                    who=name_speaker(said[seq], page.chat, agent=self._agent_name()),
                     day=page.path.day,
                     snippet=text,
                     score=hit.score,
                     says=said[seq].says,
                 )
-
-    def _name(self, said: SpokenMessage, chat: StoredChat) -> str:
-        if said.by_assistant:
-            return _find_app(chat) or self._agent_name()
-        if said.is_forwarded:
-            return FORWARDED.format(name=said.name)
-        if chat.chat.partition(":")[0] in (IMPORTED, TERMINAL):
-            return phrases.YOU
-        return said.name or one_line(chat.name)
 
     @contextmanager
     def _recorded(self) -> Iterator[None]:
@@ -370,7 +361,19 @@ def _strip_markup(snippet: str) -> str:
     ).strip()
 
 
-def _find_app(chat: StoredChat) -> str:
+def name_speaker(said: SpokenMessage, chat: StoredChat, *, agent: str) -> str:
+    """Return who said something in a chat; "" if unknown. `agent`: the name of our assistant."""
+    if said.by_assistant:
+        return find_app(chat) or agent
+    if said.is_forwarded:
+        return FORWARDED.format(name=said.name)
+    if chat.chat.partition(":")[0] in (IMPORTED, TERMINAL):
+        return phrases.YOU
+    return said.name or one_line(chat.name)
+
+
+def find_app(chat: StoredChat) -> str:
+    """Return the assistant that a conversation was imported from, such as `ChatGPT`; "" for our own."""
     if not chat.imported_from:
         return ""
     from bot.imports.formats import show_name  # takes 10 ms, needless for most

@@ -5,7 +5,7 @@ from typing import Literal
 
 import apsw
 
-from bot.state.rows import insert, select
+from bot.state.rows import insert, select, select_first
 
 Decision = Literal["owner", "allowed", "guest", "denied"]
 
@@ -24,6 +24,20 @@ class PairingRequest:
     """Start of the code's validity."""
     told: int = 1
     """How often the stranger was told the code since `told_at`."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedPerson:
+    """Somebody about whom an owner decided."""
+
+    person: str
+    """`channel:id`."""
+    standing: Decision
+    name: str
+    """Their name at that time; "" if unknown."""
+    decided_by: str
+    """`channel:id`."""
+    at: str
 
 
 def m006_access(db: apsw.Connection) -> None:
@@ -98,6 +112,25 @@ def read_name(db: apsw.Connection, person: str) -> str:
     """Return a person's name at the time of an owner's decision; "" if unknown."""
     name: str | None = db.execute("SELECT name FROM people WHERE person = ?", (person,)).get
     return name or ""
+
+
+def read_decided(db: apsw.Connection, person: str) -> DecidedPerson | None:
+    """Return an owner's decision about a person with all that is known of it; None if there is none."""
+    return select_first(db, DecidedPerson, "FROM people WHERE person = ?", person)
+
+
+def list_decided(
+    db: apsw.Connection, *, denied: bool, limit: int, offset: int = 0
+) -> tuple[DecidedPerson, ...]:
+    """Return the people whom an owner let in, or keeps out; the latest decision first."""
+    rest = "FROM people WHERE (standing = 'denied') = ? ORDER BY at DESC, person LIMIT ? OFFSET ?"
+    return tuple(select(db, DecidedPerson, rest, denied, limit, offset))
+
+
+def count_decided(db: apsw.Connection, *, denied: bool) -> int:
+    """Return how many people an owner let in, or keeps out."""
+    count: int = db.execute("SELECT count(*) FROM people WHERE (standing = 'denied') = ?", (denied,)).get
+    return count
 
 
 def save_decision(

@@ -240,6 +240,17 @@ def read_by_key(db: apsw.Connection, key: str) -> tuple[Change, ...]:
     return tuple(select(db, Change, rest, key, key))
 
 
+def read_changes_of_conversation(
+    db: apsw.Connection, conversation: int, *, first: int, last: int, limit: int
+) -> tuple[Change, ...]:
+    """Return the changes that messages from `first` to `last` (seqs) of a conversation led to, the latest first."""
+    rest = (
+        "FROM changes WHERE conversation = ? AND asked_at <= ? AND max(asked_at, upto) >= ? AND done "
+        "AND NOT forgotten AND NOT undoes ORDER BY number DESC LIMIT ?"
+    )
+    return tuple(select(db, Change, rest, conversation, last, first, limit))
+
+
 def read_changes(
     db: apsw.Connection,
     *,

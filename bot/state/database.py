@@ -22,6 +22,7 @@ from bot.state import (
     changes,
     channels,
     chat_migration,
+    conversation_list,
     conversations,
     documents,
     flushes,
@@ -452,6 +453,7 @@ MIGRATIONS = (
     imports.m024_imports,
     changes.m025_changes,
     changes.m026_change_clients,
+    conversation_list.m027_conversation_list,
 )
 
 

@@ -1,12 +1,14 @@
 """state.db: every column with text of people, models or notes, for `/forget`."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import apsw
 
 from bot.state.rows import insert, select_first
+from memory.forgetting import FORGOTTEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +157,50 @@ def read_texts(
         if length >= max_length:  # some entries contain pictures
             break
     return found
+
+
+def read_entries(db: apsw.Connection, conversation: int, seqs: Sequence[int]) -> list[StoredRow]:
+    """Return these entries of a conversation, in order."""
+    rows = db.execute(
+        "SELECT rowid, payload, kind, conversation FROM entries "
+        "WHERE conversation = ? AND seq IN (SELECT value FROM json_each(?)) ORDER BY seq",
+        (conversation, json.dumps([*seqs])),
+    )
+    return [StoredRow(*row) for row in rows]
+
+
+def is_being_answered(db: apsw.Connection, conversation: int) -> bool:
+    """Return whether a message of a conversation is being answered, or an answer is on its way."""
+    found: int = db.execute(
+        "SELECT EXISTS (SELECT 1 FROM inbox WHERE state != 'delivered' AND conversation = ?)", (conversation,)
+    ).get
+    return bool(found)
+
+
+def blank_copies(
+    db: apsw.Connection, conversation: int, *, first: int, last: int, documents: Iterable[int], title: bool
+) -> None:
+    """Remove what repeats the entries from `first` to `last` (seqs) outside of the conversation.
+
+    That is what flushes keep of their text, documents by their numbers and, with `title`, the title of an imported
+    conversation.
+    """
+    _enable_secure_delete(db)
+    db.execute(
+        "UPDATE flushes SET section = '', replaces = '', core = '' "
+        "WHERE conversation = ? AND after < ? AND upto >= ?",
+        (conversation, last, first),
+    )
+    db.execute(
+        "DELETE FROM documents WHERE number IN (SELECT value FROM json_each(?)) "
+        "AND chat = (SELECT chat FROM conversations WHERE id = ?)",
+        (json.dumps([*documents]), conversation),
+    )
+    if title:
+        db.execute(
+            "UPDATE imported_conversations SET title = ? WHERE conversation = ? AND title != ''",
+            (FORGOTTEN, conversation),
+        )
 
 
 def replace_texts(

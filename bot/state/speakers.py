@@ -5,6 +5,8 @@ from collections.abc import Iterable
 
 import apsw
 
+from bot.state.imports import NOT_IMPORTED
+
 SPEAKER = "CASE WHEN json_valid(payload) THEN json_extract(payload, '$.by') END"
 """The speaker of a stored message. Queries must use this very text, or SQLite does not use the index on it.
 
@@ -47,6 +49,18 @@ def read_only_speaker(db: apsw.Connection, conversation: int, *, after: int, upt
     )
     people = [str(person or "") for (person,) in rows]
     return people[0] if len(people) == 1 else ""
+
+
+def read_last_said(db: apsw.Connection, person: str) -> str:
+    """Return when a person (`channel:id`) last wrote, ISO 8601 in UTC; "" if never. Imported messages do not count."""
+    # The index has the rowids, which grow with time; only the latest row itself is read.
+    row = db.execute(
+        "SELECT at FROM entries WHERE rowid = (SELECT max(latest) FROM (SELECT conversation, max(rowid) AS latest "  # noqa: S608
+        f"FROM entries WHERE kind = 'user' AND {SPEAKER} = ? GROUP BY conversation) "
+        f"JOIN conversations ON conversations.id = conversation WHERE {NOT_IMPORTED})",
+        (person,),
+    ).fetchone()
+    return str(row[0]) if row else ""
 
 
 def has_conversation(db: apsw.Connection, chat: str) -> bool:

@@ -17,8 +17,10 @@ from bot.web.local_routes import is_local_route
 from bot.web.mcp.route import add_mcp, is_mcp
 from bot.web.metrics import add_metrics
 from bot.web.page.backups import add_backups
+from bot.web.page.conversation_routes import add_conversations
 from bot.web.page.models import add_models
 from bot.web.page.notes import add_notes
+from bot.web.page.people_routes import add_people
 from bot.web.page.routes import add_page
 from bot.web.page.settings import add_settings
 from bot.web.request_body import MAX_BODY_BYTES, PROTOCOL_ERRORS
@@ -87,6 +89,8 @@ def build_web_app(
         add_settings(app)
         add_backups(app)
         add_notes(app)
+        add_conversations(app)
+        add_people(app)
     return app
 
 

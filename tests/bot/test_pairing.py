@@ -356,6 +356,13 @@ async def test_who_has_written_before_is_told_when_an_owner_allows_it(door: Door
     assert await door.notices() == [("telegram:77", phrases.LET_IN)]
 
 
+async def test_who_may_use_the_memory_becomes_a_guest_and_an_owner_does_not(door: Door) -> None:
+    for person, standing in (("telegram:77", Standing.GUEST), (str(OWNER), Standing.OWNER)):
+        await door.allow(person)
+        await door.pairing.make_guest(PersonId.parse(person), by=OTHER_OWNER, key=f"guest {person}")
+        assert await door.standing(person) is standing
+
+
 async def test_who_is_denied_gets_no_code_and_loses_the_one_there_was(door: Door) -> None:
     code = code_in(await door.knock("telegram:77"))
     await door.deny("telegram:77")

@@ -12,6 +12,7 @@ import pytest
 from bot.web.session import SESSION, new_session
 from tests.browser import notes
 from tests.browser.service import TOKEN, Outside, Service, serving, write_past, write_upcoming
+from tests.browser.talks import write_talks
 from tests.browser.window import Window, missing_programs, opened_window
 
 MANY = 1200
@@ -43,6 +44,7 @@ def household(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     private = folder / "workspace" / ".commonplace"
     asyncio.run(write_past(private, time.time()))
     asyncio.run(write_upcoming(private, datetime.now(ZoneInfo("UTC"))))
+    asyncio.run(write_talks(private))
     outside = Outside()
     with (
         outside.running(),

@@ -3,6 +3,7 @@
 from urllib.parse import quote
 
 from tests.browser.notes import HOSTILE_NAME
+from tests.browser.talks import HOSTILE_TALK, TALK
 
 PAGES = {
     "today": "/",
@@ -25,5 +26,13 @@ PAGES = {
     "hostile note": f"/notes/{quote(HOSTILE_NAME)}.md",
     "wide note": "/notes/hostile/wide.md",
     "no such note": "/notes/nowhere.md",
+    "conversations": "/conversations",
+    "imported conversations": "/conversations?kind=imported",
+    "conversation": f"/conversations/{TALK}#m4",
+    "hostile conversation": f"/conversations/{HOSTILE_TALK}",
+    "conversation to forget": f"/conversations/{TALK}/forget",
+    "no such conversation": "/conversations/999",
+    "people": "/people",
+    "person to keep out": "/people/deny?person=telegram:24",
 }
-ANSWERED_404 = ("no such note",)
+ANSWERED_404 = ("no such note", "no such conversation")

@@ -69,7 +69,21 @@ def test_the_tab_key_goes_through_the_first_page_in_order(reader: Window) -> Non
 
 
 @pytest.mark.parametrize(
-    "name", ["changes", "search", "filtered search", "folder below", "note", "wide note", "no such note"]
+    "name",
+    [
+        "changes",
+        "search",
+        "filtered search",
+        "folder below",
+        "note",
+        "wide note",
+        "no such note",
+        "conversations",
+        "conversation",
+        "conversation to forget",
+        "people",
+        "person to keep out",
+    ],
 )
 def test_the_tab_key_goes_through_every_page(reader: Window, name: str) -> None:
     reader.resize(*PHONE)

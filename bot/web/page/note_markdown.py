@@ -1,6 +1,7 @@
 """Pure: renders a note's Markdown as HTML, with an anchor for each line; links and tags lead to pages."""
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from html import escape
@@ -36,6 +37,16 @@ def render_note(text: str, *, path: str, first_line: int = 1, links: NoteLinks =
     return properties + html + _anchors_until(first_line + text.removesuffix("\n").count("\n"), env)
 
 
+def render_message(text: str, *, number: int) -> str:
+    """Return the HTML of a message of a conversation, as safe as a note's, without anchors of lines.
+
+    Its headings are bold lines, as the headings of the page are others. `number` tells its tables from those of other
+    messages.
+    """
+    env = {"path": "", "offset": 1, "anchored": sys.maxsize, "links": NO_LINKS, "message": number}
+    return str(_make_renderer().render(text, env))
+
+
 def render_lines(text: str, *, first_line: int = 1) -> str:
     """Return the HTML of lines as plain text, with the same anchors."""
     env = {"offset": first_line, "anchored": first_line - 1}
@@ -58,6 +69,8 @@ def _make_renderer() -> "MarkdownIt":
         "code_block": _render_code,
         "image": _render_image,
         "hr": _render_rule,
+        "heading_open": _render_heading,
+        "heading_close": _render_heading_end,
         "table_open": _render_table,
         "table_close": _render_table_end,
         "softbreak": _render_line_break,
@@ -243,6 +256,8 @@ def _link_target(target: str, path: str) -> str:
     if parts.scheme or parts.netloc:
         return ""
     if not parts.path:
+        if not path:  # a message has no lines and no headings that a link could lead to
+            return ""
         if re.fullmatch(r"L\d+", parts.fragment):
             return f"#{parts.fragment}"
         return _url_of_part(path, parts.fragment) if parts.fragment else ""
@@ -297,6 +312,22 @@ def _render_rule(
     return f"{_line_anchor(lines[0], env) if lines else ''}<hr>\n"
 
 
+def _render_heading(
+    renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]
+) -> str:
+    if "message" in env:
+        return "<p><strong>"
+    return str(renderer.renderToken(tokens, index, options, env))
+
+
+def _render_heading_end(
+    renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]
+) -> str:
+    if "message" in env:
+        return "</strong></p>\n"
+    return str(renderer.renderToken(tokens, index, options, env))
+
+
 def _render_code(
     renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]
 ) -> str:
@@ -326,6 +357,8 @@ def _render_table(
     """Open a frame in which a wide table scrolls, also by keyboard."""
     lines = tokens[index].map
     name = f"Table in line {lines[0] + env['offset']}" if lines else "Table"
+    if "message" in env:
+        name = f"{name} of message {env['message']}"
     return f'<div class="table" role="region" aria-label="{name}" tabindex="0"><table>\n'
 
 

@@ -22,9 +22,15 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-MAIN_PAGES = (("/", "Today"), ("/search", "Search"), ("/notes/", "Notes"))
+MAIN_PAGES = (
+    ("/", "Today"),
+    ("/search", "Search"),
+    ("/notes/", "Notes"),
+    ("/conversations", "Conversations"),
+)
 """The pages that each page leads to: address and name."""
 MORE_PAGES = (
+    ("/people", "People"),
     ("/changes", "Changes"),
     ("/models", "Models"),
     ("/settings", "Settings"),

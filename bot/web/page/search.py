@@ -23,7 +23,7 @@ from bot.web.page.highlight import HighlightPiece, highlight
 from bot.web.page.panel import load_panel
 from bot.web.page.rendering import page_response
 from bot.web.page.search_filters import SEARCH, SearchFilters, read_filters
-from bot.web.page.urls import note_url
+from bot.web.page.urls import message_url, note_url
 from memory.search import Neighbour, SearchHit
 from memory.tokenizer import Term, parse_query
 
@@ -65,6 +65,8 @@ class SaidView:
 
     is_note: ClassVar[bool] = False
     chat: str
+    address: str
+    """Of the message in its conversation."""
     day: str
     who: str
     """"" if unknown."""
@@ -243,6 +245,7 @@ def _hit_views(query: str, hits: Sequence[Hit]) -> tuple[PassageView | SaidView,
 def _said_view(hit: ConversationHit, terms: list[Term]) -> SaidView:
     return SaidView(
         chat=name_chat(hit),
+        address=message_url(*map(int, hit.ref.split(":"))),
         day=format_day(hit.day),
         who=one_line(hit.who),
         pieces=tuple(highlight(hit.snippet.strip("\n"), terms)),

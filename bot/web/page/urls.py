@@ -5,6 +5,9 @@ from urllib.parse import quote
 NOTES_URL = "/notes/"
 LINES_PER_PAGE = 1000
 """Lines of a note on one page."""
+CONVERSATIONS_URL = "/conversations"
+ENTRIES_PER_PAGE = 100
+"""Entries of a conversation on one page."""
 
 
 def note_url(path: str, line: int | None = None) -> str:
@@ -19,6 +22,21 @@ def note_url(path: str, line: int | None = None) -> str:
 def heading_url(path: str, heading: str) -> str:
     """Return the URL that leads to the line of a note with this heading, or with the block `^name`."""
     return f"{NOTES_URL}{quote(path)}?heading={quote(heading, safe='')}"
+
+
+def conversation_url(number: int, *, page: int = 0) -> str:
+    """Return the URL of a conversation, at one of its pages (from 1) if given."""
+    return f"{CONVERSATIONS_URL}/{number}{f'?page={page}' if page else ''}"
+
+
+def message_url(conversation: int, seq: int) -> str:
+    """Return the URL that leads to an entry of a conversation; seqs count from 1."""
+    return f"{conversation_url(conversation, page=page_of_entry(seq))}#m{seq}"
+
+
+def page_of_entry(seq: int) -> int:
+    """Return the page of a conversation, from 1, that has an entry. New entries never move others to another page."""
+    return (max(seq, 1) - 1) // ENTRIES_PER_PAGE + 1
 
 
 def tag_url(tag: str) -> str:

@@ -5,19 +5,17 @@ from typing import TYPE_CHECKING, Final
 
 from bot import phrases
 from bot.commands.people import parse_person
-from bot.messages import PersonId
 from bot.pairing_requests import minutes_left
 from bot.sanitize import one_line
 from bot.state.access import Decision, read_decision
 from bot.web.forms import request_key
+from bot.web.page.people import BY_PAGE
 from bot.web.page.times import PageClock, ShownTime
 
 if TYPE_CHECKING:
     from bot.services import Services
 
 DECIDE: Final = "/waiting"
-AT_PAGE: Final = PersonId("http", "page")
-"""By whom a decision on the page was made, as it is recorded: whoever knows server.token."""
 _DECISIONS: Final[dict[str, Decision]] = {"let-in": "allowed", "guest": "guest", "refused": "denied"}
 """What each button means; they are also keys of `phrases.WEB_DONE`."""
 
@@ -81,9 +79,9 @@ async def decide(services: "Services", fields: dict[str, str]) -> str:
             return button  # decided already, such as by this form
         raise NotDecided(phrases.WEB_NOT_WAITING)
     if decision == "denied":
-        answer = await services.pairing.deny(person, by=AT_PAGE, key=key)
+        answer = await services.pairing.deny(person, by=BY_PAGE, key=key)
     else:
-        answer = await services.pairing.pair(code, decision=decision, by=AT_PAGE, key=key)
+        answer = await services.pairing.pair(code, decision=decision, by=BY_PAGE, key=key)
     if await services.state.read(lambda db: read_decision(db, str(person))) != decision:
         raise NotDecided(answer)
     return button

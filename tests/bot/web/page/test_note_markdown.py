@@ -3,7 +3,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.web.page.note_markdown import render_lines, render_note
+from bot.web.page.note_markdown import render_lines, render_message, render_note
 from memory.backlinks import NoteLinks
 from tests.fakes.table_test import table_test
 
@@ -201,3 +201,27 @@ def test_links_tags_and_properties_run_nothing(text: str) -> None:
     tags = re.findall(r"<(\w+)((?: [\w-]+=\"[^\"<>]*\")*)>", html)
     assert len(tags) == len(re.findall(r"<\w", html)), html
     assert not any(" on" in attributes.replace("onmouseover=&quot;", "") for _, attributes in tags)
+
+
+TAGS = set(
+    re.findall(
+        "[a-z]+", "a p strong em code pre ul ol li blockquote br hr div table thead tbody tr th td span s"
+    )
+)
+
+
+def test_a_message_has_no_anchors_and_no_headings_of_its_own() -> None:
+    html = render_message(f"# {NOTE}\n\n[a](b.md) [[c]] #tag <b> [d](#L1) [e](#oslo) [f](/people)", number=7)
+    assert 'id="' not in html
+    assert not re.search(r"<h\d", html)
+    assert "<strong>Oslo</strong>" in html
+    assert re.search(r'aria-label="Table in line \d+ of message 7"', html)
+    assert "&lt;b&gt;" in html
+    assert re.findall('href="([^"]+)"', html) == ["/notes/hotel.md#L12", "/notes/b.md", "/search?q=%23tag"]
+
+
+@settings(max_examples=50)
+@given(st.text(alphabet="<>\"'&#[]()!*_`|-\n\\ a:javscript", max_size=200))
+def test_whatever_a_message_says_it_opens_no_tag_of_its_own(text: str) -> None:
+    tags = set(re.findall(r"<([a-z0-9]+)", render_message(text, number=1)))
+    assert tags <= TAGS

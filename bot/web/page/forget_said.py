@@ -1,0 +1,144 @@
+"""The page that shows what of a conversation would be forgotten and asks, and its form."""
+
+from dataclasses import dataclass
+from datetime import date
+
+from aiohttp import web
+
+from bot import phrases
+from bot.change_texts import is_number
+from bot.fact_history import format_day
+from bot.forget_said import FoundSaid, NothingSaid, SaidPart, StillAnswering, find_said, forget_said
+from bot.sanitize import one_line
+from bot.state.changes import Change
+from bot.state.database import StateFault
+from bot.visible_names import escape_path
+from bot.web.context import services_key
+from bot.web.forms import read_form
+from bot.web.page.conversation import refuse
+from bot.web.page.conversations import title_of
+from bot.web.page.rendering import page_response
+from bot.web.page.urls import CONVERSATIONS_URL, conversation_url, note_url
+
+EXCERPT_CHARS = 160
+
+
+@dataclass(frozen=True, slots=True)
+class NoteView:
+    """A change to a note that stays."""
+
+    path: str
+    address: str
+    words: str
+    """The first line that it wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetView:
+    """The values of the template."""
+
+    title: str
+    address: str
+    """Of the conversation."""
+    form: str
+    """Address that the form is sent to."""
+    day: str
+    """ISO 8601; "" for the whole conversation."""
+    day_words: str
+    upto: int
+    messages: int
+    others: int
+    summaries: int
+    excerpts: tuple[str, ...]
+    notes: tuple[NoteView, ...]
+
+
+async def ask_to_forget(request: web.Request) -> web.Response:
+    """Show what would be forgotten, and ask."""
+    part = _read_part(request, request.query.get("day", ""))
+    return (
+        refuse(request, 404, "Not found", phrases.WEB_NO_CONVERSATION)
+        if part is None
+        else await _ask(request, part)
+    )
+
+
+async def forget(request: web.Request) -> web.Response:
+    """Forget what the form shows."""
+    form = await read_form(request)
+    part, upto = _read_part(request, form.get("day", "")), form.get("upto", "")
+    if part is None or not is_number(upto):
+        return refuse(request, 400, "Nothing was forgotten", phrases.WEB_FORGET_INVALID)
+    try:
+        messages, problem = await forget_said(request.app[services_key], part, upto=int(upto))
+    except NothingSaid:
+        return refuse(request, 404, "Not found", phrases.WEB_NO_CONVERSATION)
+    except StillAnswering:
+        return await _ask(request, part, status=409, problem=phrases.WEB_STILL_ANSWERING)
+    except StateFault as fault:
+        return refuse(request, 503, "Nothing was forgotten", str(fault))
+    if problem:
+        return page_response(
+            request,
+            "said_forgotten.html",
+            here=CONVERSATIONS_URL,
+            messages=messages,
+            problem=problem,
+            address=conversation_url(part.conversation),
+        )
+    return web.Response(
+        status=303, headers={"Location": f"{conversation_url(part.conversation)}?done=forgotten"}
+    )
+
+
+async def _ask(request: web.Request, part: SaidPart, *, status: int = 200, problem: str = "") -> web.Response:
+    try:
+        found = await find_said(request.app[services_key], part)
+    except NothingSaid:
+        return refuse(request, 404, "Not found", phrases.WEB_NO_CONVERSATION)
+    except StateFault as fault:
+        return refuse(request, 503, "Not available", str(fault))
+    return page_response(
+        request,
+        "forget_said.html",
+        here=CONVERSATIONS_URL,
+        status=status,
+        problem=problem,
+        shown=_view(found),
+    )
+
+
+def _view(found: FoundSaid) -> ForgetView:
+    day, address = found.part.day, conversation_url(found.part.conversation)
+    return ForgetView(
+        title=title_of(found.listed),
+        address=address,
+        form=f"{address}/forget",
+        day=day.isoformat() if day else "",
+        day_words=format_day(day) if day else "",
+        upto=found.upto,
+        messages=found.messages,
+        others=found.others,
+        summaries=found.summaries,
+        excerpts=tuple(
+            escape_path(one_line(each.text[:1000], limit=EXCERPT_CHARS)) for each in found.excerpts
+        ),
+        notes=tuple(map(_show_note, found.notes)),
+    )
+
+
+def _show_note(change: Change) -> NoteView:
+    lines = [one_line(each, limit=EXCERPT_CHARS) for each in change.lines.new if each.strip()]
+    words = next((each for each in lines if not each.startswith("#")), "")
+    return NoteView(escape_path(change.path), note_url(change.path), escape_path(words))
+
+
+def _read_part(request: web.Request, day: str) -> SaidPart | None:
+    """Return the part that is asked for; None if the day is none."""
+    number = int(request.match_info["number"])
+    if not day:
+        return SaidPart(number)
+    try:
+        return SaidPart(number, date.fromisoformat(day))
+    except ValueError:
+        return None
