@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 
 from bot import phrases
-from bot.change_texts import describe_coverage, describe_effect, is_number
+from bot.change_names import ChangeNames
+from bot.change_texts import ShownChange, describe_coverage, describe_effect, is_number
 from bot.sanitize import strip_controls
 from bot.state.database import StateFault
 from bot.undo import UndoRefused
@@ -16,7 +17,7 @@ from bot.web.context import services_key
 from bot.web.forms import read_form
 from bot.web.page.rendering import page_response
 from bot.web.page.times import PageClock, ShownTime
-from bot.web.page.urls import note_url
+from bot.web.page.urls import history_url, note_url
 from memory.errors import MemoryFault
 
 if TYPE_CHECKING:
@@ -58,38 +59,48 @@ async def changes_view(services: "Services") -> ChangesView:
     """Return the latest changes. Raises MemoryFault and StateFault."""
     found = await read_changes_over_http(services, limit=CHANGES_SHOWN)
     clock = PageClock(services.now())
-    rows = (
-        ChangeRow(
-            each.change.number,
-            clock.iso(each.change.at),
-            found.names.author(each.change),
-            escape_path(each.change.path),
-            note_url(each.change.path),
-            describe_effect(each),
-            each.root,
-            each.can_undo and not each.next_undo,
-            each.state == "undo",
-        )
-        for each in found.shown
-    )
+    rows = (view_change(each, found.names, clock) for each in found.shown)
     return ChangesView(tuple(rows), describe_coverage(services.settings))
 
 
+def view_change(shown: ShownChange, names: ChangeNames, clock: PageClock) -> ChangeRow:
+    """Return a change as it is listed."""
+    return ChangeRow(
+        shown.change.number,
+        clock.iso(shown.change.at),
+        names.author(shown.change),
+        escape_path(shown.change.path),
+        note_url(shown.change.path),
+        describe_effect(shown),
+        shown.root,
+        shown.can_undo and not shown.next_undo,
+        shown.state == "undo",
+    )
+
+
 async def undo_change(request: web.Request) -> web.Response:
-    """Undo the change whose number the form has."""
-    number = (await read_form(request)).get("number", "")
+    """Undo the change whose number the form has; lead back to the note whose history has the form, if it names one."""
+    fields = await read_form(request)
+    number, note = fields.get("number", ""), fields.get("note", "")
+    back = history_url(note) if note else "/#changes"
     if not is_number(number):
-        return _refuse(request, 400, phrases.WEB_NO_CHANGE)
+        return _refuse(request, 400, back, phrases.WEB_NO_CHANGE)
     try:
         await undo_over_http(request.app[services_key], int(number))
     except UndoRefused as refusal:
-        return _refuse(request, 409, str(refusal), refusal.diff)
+        return _refuse(request, 409, back, str(refusal), refusal.diff)
     except (MemoryFault, StateFault) as fault:
-        return _refuse(request, 503, str(fault))
-    return web.Response(status=303, headers={"Location": "/#changes"})
+        return _refuse(request, 503, back, str(fault))
+    return web.Response(status=303, headers={"Location": f"{back}?done=undone" if note else back})
 
 
-def _refuse(request: web.Request, status: int, message: str, diff: str = "") -> web.Response:
+def _refuse(request: web.Request, status: int, back: str, message: str, diff: str = "") -> web.Response:
     return page_response(
-        request, "undo_refused.html", status=status, here="/", message=message, diff=strip_controls(diff)
+        request,
+        "undo_refused.html",
+        status=status,
+        here="/",
+        back=back,
+        message=message,
+        diff=strip_controls(diff),
     )

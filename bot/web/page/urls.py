@@ -80,3 +80,8 @@ def folder_url(folder: str, page: int = 1) -> str:
     """Return the URL of a folder's page; "" is the root."""
     inside = f"{quote(folder)}/" if folder else ""
     return f"{NOTES_URL}{inside}{f'?page={page}' if page > 1 else ''}"
+
+
+def page_number(text: str, *, least: int = 1) -> int:
+    """Return the number that an address has, or `least` if it has none."""
+    return max(least, int(text)) if text.isascii() and text.isdigit() and len(text) < 10 else least
