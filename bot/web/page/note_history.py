@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from bot.change_texts import format_diff
+from bot.change_names import ChangeNames
+from bot.change_texts import ShownChange, format_diff
 from bot.state.database import StateFault
 from bot.visible_names import escape_path
 from bot.web.changes import read_changes_over_http
@@ -24,6 +25,8 @@ class HistoryRow:
     """One change with its lines."""
 
     change: ChangeRow
+    what: str
+    """What it did, in words; "" if its lines say that."""
     diff: str
     is_forgotten: bool
 
@@ -40,12 +43,7 @@ async def _show_history(request: web.Request) -> web.Response:
     try:
         found = await read_changes_over_http(services, limit=CHANGES_PER_PAGE, before=before, path=path)
         clock = PageClock(services.now())
-        rows = [
-            HistoryRow(
-                view_change(each, found.names, clock), format_diff(each.change.lines), each.change.forgotten
-            )
-            for each in found.shown
-        ]
+        rows = [_view(each, found.names, clock) for each in found.shown]
         older = history_url(path, rows[-1].change.number) if found.has_more else ""
     except (MemoryFault, StateFault) as fault:
         problem, status = str(fault), 503
@@ -64,3 +62,9 @@ async def _show_history(request: web.Request) -> web.Response:
         older=older,
         steps=breadcrumbs(folder_of(path)),
     )
+
+
+def _view(shown: ShownChange, names: ChangeNames, clock: PageClock) -> HistoryRow:
+    row, diff = view_change(shown, names, clock), format_diff(shown.change.lines)
+    needs_words = shown.state in ("undo", "redo") or not diff
+    return HistoryRow(row, row.what if needs_words else "", diff, shown.change.forgotten)
