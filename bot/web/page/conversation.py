@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from apsw import Connection
     from markupsafe import Markup
 
-"""What is said after a form has done its work."""
 MAX_MESSAGE_CHARS = 20_000
 """Limit for the shown part of one message."""
 MAX_RENDERED_CHARS = 200_000

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 MODELS = "/models"
 RESET = "/models/reset"
 
-"""What a form has done, by the key in the address."""
-
 
 @dataclass(frozen=True, slots=True)
 class ModelView:
