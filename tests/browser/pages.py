@@ -31,7 +31,7 @@ PAGES = {
     "move": "/move/house/papers/2026.md",
     "delete": "/delete/house/papers/2026.md",
     "trash": "/trash",
-    "history": "/changes?note=house/boiler.md",
+    "changes of a note": "/changes?note=house/boiler.md",
     "by date": "/days",
     "no such note": "/notes/nowhere.md",
     "conversations": "/conversations",
