@@ -33,6 +33,14 @@ class EditRefused(MemoryFault):
     """The passage to replace does not occur, or occurs more than once."""
 
 
+class NoteChanged(EditRefused):
+    """The note is no longer the version that was read."""
+
+
+class NoteExists(MemoryFault):
+    """There is a note of this name already."""
+
+
 class IndexCorrupted(MemoryFault):
     """The index is damaged; deleting and rebuilding it helps, and loses no note."""
 

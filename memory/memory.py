@@ -52,6 +52,7 @@ from memory.status import CacheStatus, FolderStatus, MemoryStatus, count_embeddi
 from memory.sync import SyncReport
 from memory.synced_index import SyncedIndex
 from memory.trash import TrashItem, find_note
+from memory.whole_note import WholeNote
 from memory.write_result import WriteResult
 
 if TYPE_CHECKING:
@@ -306,6 +307,24 @@ class Memory:
             return await asyncio.to_thread(held)
         finally:
             self._index.note_written()
+
+    async def hold_both(
+        self, path: str, target: str, work: Callable[[LockedNote, LockedNote], _Result]
+    ) -> _Result:
+        """Run `work` in a thread while holding the locks of a note and of the path that it is to be moved to."""
+
+        def held() -> _Result:
+            with self._notes.held_both(path, target) as both:
+                return work(*both)
+
+        try:
+            return await asyncio.to_thread(held)
+        finally:
+            self._index.note_written()
+
+    async def read_whole(self, path: str) -> WholeNote:
+        """Return a whole note, as somebody edits it. Raises `NoteMissing`, `NoteUnreadable`, `PathRefused`."""
+        return await asyncio.to_thread(self._notes.read_whole, path)
 
     async def find_lines(self, words: WordsToForget, *, limit: int) -> FoundLines:
         """Return up to `limit` matches from all notes, and count the matches in trash and file names."""

@@ -91,7 +91,7 @@ async def changes_view(
             note_url(each.change.path),
             changes_url(path=each.change.path),
             describe_effect(each),
-            format_diff(each.change, lines=DIFF_LINES, line_chars=DIFF_LINE_CHARS),
+            format_diff(each.change.lines, lines=DIFF_LINES, line_chars=DIFF_LINE_CHARS),
             each.root,
             each.can_undo and not each.next_undo,
             each.state == "undo",
