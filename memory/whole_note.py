@@ -31,7 +31,8 @@ def find_edit_fault(note: DecodedNote, *, path: str, blank: Callable[[str], str]
     `blank` empties the hidden lines of a text.
     """
     if not note.clean:
-        return f"{path} is not valid {'UTF-8' if note.unit == 1 else note.codec.upper()}; save it as UTF-8 in an editor first."
+        encoding = "UTF-8" if note.unit == 1 else note.codec.upper()
+        return f"{path} is not valid {encoding}; save it as UTF-8 in an editor first."
     if "\0" in note.raw:
         return f"{path} has NUL characters in it, which a form cannot keep; edit it in an editor."
     return find_hidden_fault(note.text, path=path, blank=blank)

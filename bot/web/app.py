@@ -19,6 +19,7 @@ from bot.web.metrics import add_metrics
 from bot.web.page.backups import add_backups
 from bot.web.page.conversation_routes import add_conversations
 from bot.web.page.models import add_models
+from bot.web.page.note_edit import add_note_edit
 from bot.web.page.notes import add_notes
 from bot.web.page.people_routes import add_people
 from bot.web.page.routes import add_page
@@ -91,6 +92,7 @@ def build_web_app(
         add_notes(app)
         add_conversations(app)
         add_people(app)
+        add_note_edit(app)
     return app
 
 

@@ -124,6 +124,15 @@ async def test_the_same_key_is_the_same_write(desk: Desk) -> None:
     assert desk.text("a.md") == "two\n"
 
 
+async def change(desk: Desk, what: str) -> None:
+    if what == "rewrite":
+        await rewrite(desk, "a.md", "# A\n\n1\ntwo\nthree\n")
+    elif what == "delete":
+        await delete(desk, "a.md")
+    else:
+        await mover(desk).move("a.md", "b/c.md")
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("what", ["rewrite", "delete", "move"])
 async def test_wherever_the_machine_dies_the_note_is_whole_and_the_record_tells_it(
@@ -134,14 +143,9 @@ async def test_wherever_the_machine_dies_the_note_is_whole_and_the_record_tells_
         base = tmp_path / str(left)
         async with open_desk(base) as desk:
             await desk.writer.create("a.md", old, key="c", origin=PAGE)
-            work = {
-                "rewrite": lambda: rewrite(desk, "a.md", "# A\n\n1\ntwo\nthree\n"),
-                "delete": lambda: delete(desk, "a.md"),
-                "move": lambda: mover(desk).move("a.md", "b/c.md"),
-            }[what]
             with dying(Machine(left, 0.5)):
                 try:
-                    await work()
+                    await change(desk, what)
                 except PowerCut:
                     deaths += 1
         async with open_desk(base) as desk:

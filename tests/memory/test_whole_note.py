@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from memory.errors import EditRefused, NoteChanged
+from memory.charset import decode
+from memory.errors import EditRefused, NoteChanged, NoteUnwritable
 from memory.note_folders import NoteFolder
 from memory.notes import Notes
 from memory.whole_note import rewrite
-from memory.charset import decode
 from memory.write_recovery import compute_digest
 
 
@@ -131,7 +131,7 @@ def test_a_note_does_not_move_onto_another_one_or_itself(notes: Notes, tmp_path:
 def test_only_the_case_of_a_name_changes(notes: Notes, tmp_path: Path) -> None:
     (tmp_path / "memory/one.md").write_text("one")
     assert move(notes, "one.md", "One.md")
-    assert os.listdir(tmp_path / "memory") == ["One.md"]
+    assert [each.name for each in (tmp_path / "memory").iterdir()] == ["One.md"]
 
 
 def test_a_spelling_of_the_same_name_is_the_same_note(notes: Notes, tmp_path: Path) -> None:
@@ -153,8 +153,6 @@ def test_a_move_that_a_crash_cut_off_is_completed(notes: Notes, tmp_path: Path) 
 
 
 def test_a_note_does_not_move_into_a_folder_that_may_only_be_read(tmp_path: Path) -> None:
-    from memory.errors import NoteUnwritable
-
     for name in ("memory", "vault"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.md").write_text(name)

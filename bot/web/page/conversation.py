@@ -22,8 +22,7 @@ from bot.state.database import StateFault
 from bot.visible_names import escape_path
 from bot.web.context import services_key
 from bot.web.page.conversations import show_time, title_of
-from bot.web.page.note_markdown import render_message
-from bot.web.page.notes import MAX_COLUMNS
+from bot.web.page.note_markdown import MAX_COLUMNS, render_message
 from bot.web.page.rendering import page_response
 from bot.web.page.times import PageClock, ShownTime
 from bot.web.page.urls import CONVERSATIONS_URL, ENTRIES_PER_PAGE, conversation_url, page_of_entry

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from html import escape
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:
@@ -19,6 +19,11 @@ from memory.front_matter import FrontMatter, Property, read_front_matter
 from memory.link_targets import may_be_note
 from memory.note_links import NoteLink, match_wiki_link
 from memory.note_tags import clean_tag, split_tags
+
+MAX_CHARACTERS: Final = 200_000
+"""Limit for rendering Markdown; longer parts of a note are shown as plain text."""
+MAX_COLUMNS: Final = 100
+"""Limit for the columns of a table. The renderer adds missing cells: ten tables of thousands take half a minute."""
 
 
 def render_note(text: str, *, path: str, first_line: int = 1, links: NoteLinks = NO_LINKS) -> str:
@@ -45,6 +50,16 @@ def render_message(text: str, *, number: int) -> str:
     """
     env = {"path": "", "offset": 1, "anchored": sys.maxsize, "links": NO_LINKS, "message": number}
     return str(_make_renderer().render(text, env))
+
+
+def render_part(text: str, *, path: str, first_line: int = 1, links: NoteLinks = NO_LINKS) -> str:
+    """Return what `render_note` returns, or what `render_lines` returns of a text that would take too long."""
+    laid_out = len(text) <= MAX_CHARACTERS and all(
+        line.count("|") <= MAX_COLUMNS for line in text.split("\n")
+    )
+    if not laid_out:
+        return render_lines(text, first_line=first_line)
+    return render_note(text, path=path, first_line=first_line, links=links)
 
 
 def render_lines(text: str, *, first_line: int = 1) -> str:

@@ -4,17 +4,27 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
-from functools import partial
 from itertools import groupby
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
 
 from bot.visible_names import escape_path
-from bot.web.context import services_key
-from bot.web.page.note_markdown import render_lines, render_note
+from bot.web.context import services_key, token_of
+from bot.web.page.note_markdown import render_part
+from bot.web.page.note_places import breadcrumbs, done_sentence, missing_page
 from bot.web.page.rendering import page_response
-from bot.web.page.urls import LINES_PER_PAGE, NOTES_URL, folder_url, note_url
+from bot.web.page.urls import (
+    LINES_PER_PAGE,
+    NOTES_URL,
+    delete_url,
+    edit_url,
+    folder_url,
+    history_url,
+    move_url,
+    new_note_url,
+    note_url,
+)
 from memory.backlinks import NO_LINKS, Backlink, NoteLinks
 from memory.dates.note_name import note_date
 from memory.errors import MemoryFault, NoteMissing, NoteUnreadable
@@ -23,13 +33,11 @@ from memory.listing import NoteStat
 from memory.memory import CORE_NOTE
 from memory.quantities import format_size
 
+if TYPE_CHECKING:
+    from bot.services import Services
+
 NOTES_PER_PAGE: Final = 200
 MAX_PROBLEMS: Final = 50
-MAX_CHARACTERS: Final = 200_000
-"""Limit for rendering Markdown; longer parts of a note are shown as plain text."""
-MAX_COLUMNS: Final = 100
-"""Limit for the columns of a table. The renderer adds missing cells: ten tables of thousands take half a minute."""
-
 MAX_HEADING_CHARS: Final = 500
 """Limit for the heading that a link leads to."""
 
@@ -60,20 +68,31 @@ class ListedNote:
 
 
 @dataclass(frozen=True, slots=True)
-class Breadcrumb:
-    """A parent folder."""
-
-    name: str
-    address: str
-
-
-@dataclass(frozen=True, slots=True)
 class BacklinkView:
     """A line of another note that links to this one."""
 
     place: str
     address: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoteActions:
+    """The addresses of what can be done with a note; "" for what cannot."""
+
+    edit: str = ""
+    move: str = ""
+    delete: str = ""
+    history: str = ""
+
+    @classmethod
+    def of(cls, services: "Services", path: str) -> "NoteActions":
+        """Return what can be done with the note at a path."""
+        if not token_of(services):
+            return cls()
+        if services.memory.find_read_only_folder(path):
+            return cls(history=history_url(path))
+        return cls(edit_url(path), move_url(path), delete_url(path), history_url(path))
 
 
 def add_notes(app: web.Application) -> None:
@@ -94,15 +113,7 @@ async def _show_note_or_folder(request: web.Request) -> web.Response:
             return await _folder_page(request, path.rstrip("/"))
         return await _note_page(request, path)
     except MemoryFault as fault:
-        status = 503 if isinstance(fault, NoteUnreadable) else 404
-        return page_response(
-            request,
-            "note_missing.html",
-            here=NOTES_URL,
-            status=status,
-            message=str(fault),
-            steps=breadcrumbs(""),
-        )
+        return missing_page(request, fault)
 
 
 async def _folder_page(request: web.Request, folder: str) -> web.Response:
@@ -123,6 +134,8 @@ async def _folder_page(request: web.Request, folder: str) -> web.Response:
         "folder.html",
         here=NOTES_URL,
         folder=escape_path(folder),
+        done=done_sentence(request),
+        new_note=_new_note_address(services, folder),
         steps=breadcrumbs(folder),
         folders=folders,
         notes=notes[(number - 1) * NOTES_PER_PAGE : number * NOTES_PER_PAGE],
@@ -136,8 +149,14 @@ async def _folder_page(request: web.Request, folder: str) -> web.Response:
     )
 
 
+def _new_note_address(services: "Services", folder: str) -> str:
+    may_add = token_of(services) and not services.memory.find_read_only_folder(f"{folder}/note.md")
+    return new_note_url(folder) if may_add else ""
+
+
 async def _note_page(request: web.Request, path: str) -> web.Response:
-    memory = request.app[services_key].memory
+    services = request.app[services_key]
+    memory = services.memory
     if "plain" in request.query:
         whole = await memory.get(path)
         return web.Response(text=whole.text, content_type="text/plain")
@@ -147,16 +166,9 @@ async def _note_page(request: web.Request, path: str) -> web.Response:
         raise web.HTTPFound(note_url(whole.path, line))
     first = _page_number(request, "line")
     note = await memory.get(path, line=first, limit=LINES_PER_PAGE)
-    laid_out = len(note.text) <= MAX_CHARACTERS and all(
-        line.count("|") <= MAX_COLUMNS for line in note.text.split("\n")
-    )
-    links = await _read_links(request, note.path)
+    links = await read_links(request, note.path)
     # In a thread: a long note takes a tenth of a second, which must not delay messages.
-    html = await asyncio.to_thread(
-        partial(render_note, note.text, path=note.path, first_line=first, links=links)
-        if laid_out
-        else partial(render_lines, note.text, first_line=first)
-    )
+    html = await asyncio.to_thread(render_part, note.text, path=note.path, first_line=first, links=links)
     folder, _, name = note.path.rpartition("/")
     return page_response(
         request,
@@ -166,6 +178,8 @@ async def _note_page(request: web.Request, path: str) -> web.Response:
         path=escape_path(note.path),
         steps=breadcrumbs(folder),
         html=html,
+        done=done_sentence(request),
+        actions=NoteActions.of(services, note.path),
         linked_from=[_backlink_view(each) for each in links.backlinks],
         more_links=links.more,
         plain=f"{note_url(note.path)}?plain",
@@ -177,7 +191,7 @@ async def _note_page(request: web.Request, path: str) -> web.Response:
     )
 
 
-async def _read_links(request: web.Request, path: str) -> NoteLinks:
+async def read_links(request: web.Request, path: str) -> NoteLinks:
     """Return a note's links; none if the index cannot tell them soon."""
     try:
         async with asyncio.timeout(LINKS_SECONDS):
@@ -224,16 +238,6 @@ def _sort_key(name: str) -> tuple[int, int, str]:
     if day := note_date(name):
         return 1, -day.toordinal(), name
     return 2, 0, name.casefold()
-
-
-def breadcrumbs(folder: str) -> list[Breadcrumb]:
-    """Return the folders from the root to this one, including both."""
-    names = folder.split("/") if folder else []
-    below = [
-        Breadcrumb(escape_path(name), folder_url("/".join(names[: number + 1])))
-        for number, name in enumerate(names)
-    ]
-    return [Breadcrumb("Notes", folder_url("")), *below]
 
 
 def _page_number(request: web.Request, name: str) -> int:

@@ -3,6 +3,12 @@
 from urllib.parse import quote
 
 NOTES_URL = "/notes/"
+EDIT_URL = "/edit/"
+MOVE_URL = "/move/"
+DELETE_URL = "/delete/"
+HISTORY_URL = "/history/"
+NEW_NOTE_URL = "/new-note"
+TRASH_URL = "/trash"
 LINES_PER_PAGE = 1000
 """Lines of a note on one page."""
 CONVERSATIONS_URL = "/conversations"
@@ -10,13 +16,39 @@ ENTRIES_PER_PAGE = 100
 """Entries of a conversation on one page."""
 
 
-def note_url(path: str, line: int | None = None) -> str:
-    """Return the URL of a note, at `line` (1-based) if given."""
-    address = NOTES_URL + quote(path)
-    if line is None:
-        return address
-    first = (line - 1) // LINES_PER_PAGE * LINES_PER_PAGE + 1
-    return f"{address}{f'?line={first}' if first > 1 else ''}#L{line}"
+def note_url(path: str, line: int | None = None, *, done: str = "") -> str:
+    """Return the URL of a note, at `line` (1-based) if given; `done` is the key of a sentence to be shown there."""
+    address, query = NOTES_URL + quote(path), list[str]()
+    if line and (first := (line - 1) // LINES_PER_PAGE * LINES_PER_PAGE + 1) > 1:
+        query.append(f"line={first}")
+    if done:
+        query.append(f"done={done}")
+    return f"{address}{'?' if query else ''}{'&'.join(query)}{f'#L{line}' if line else ''}"
+
+
+def edit_url(path: str) -> str:
+    """Return the URL of the form that edits a note."""
+    return EDIT_URL + quote(path)
+
+
+def move_url(path: str) -> str:
+    """Return the URL of the form that moves or renames a note."""
+    return MOVE_URL + quote(path)
+
+
+def delete_url(path: str) -> str:
+    """Return the URL that asks whether to delete a note."""
+    return DELETE_URL + quote(path)
+
+
+def new_note_url(folder: str) -> str:
+    """Return the URL of the form for a new note in a folder."""
+    return f"{NEW_NOTE_URL}?folder={quote(folder, safe='')}"
+
+
+def history_url(path: str, before: int = 0) -> str:
+    """Return the URL of the recorded changes to a note; only those with lower numbers than `before`, if given."""
+    return f"{HISTORY_URL}{quote(path)}{f'?before={before}' if before else ''}"
 
 
 def heading_url(path: str, heading: str) -> str:
