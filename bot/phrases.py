@@ -1002,6 +1002,10 @@ WEB_NOTE_CHANGED = (
 WEB_NOTE_GONE = (
     "The note was deleted or moved in the meantime, so nothing was saved. Your text is still here."
 )
+WEB_NOTE_NOT_DELETED = (
+    "The note has changed since you opened this page, so nothing was deleted. Please have a look at it first."
+)
+WEB_TRASH_GONE = "That isn't in the trash any more; it may have been restored already."
 WEB_NO_CHANGE = "That isn't the number of a change. Please go back and use one of the buttons."
 WEB_DAY = "{weekday}, {day} {month}"
 WEB_DONE = {

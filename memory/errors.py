@@ -21,6 +21,10 @@ class NoteUnwritable(MemoryFault):
     """The note could not be written (permission, full disk, read-only); the old version is intact."""
 
 
+class FolderReadOnly(NoteUnwritable):
+    """The note is in a folder that may only be read."""
+
+
 class NothingToWrite(MemoryFault):
     """The text to write is blank."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memory import disk
 from memory.charset import decode, decode_lines, read_raw_lines
-from memory.errors import MemoryFault, NoteMissing, NoteUnreadable, NoteUnwritable
+from memory.errors import FolderReadOnly, MemoryFault, NoteMissing, NoteUnreadable, NoteUnwritable
 from memory.formatting import format_block
 from memory.hidden_lines import HiddenLines
 from memory.listing import Listing, NoteStat, list_files, list_notes
@@ -322,7 +322,7 @@ def _explain_read_only(place: NotePath) -> str:
 def _check_writable(place: NotePath) -> None:
     """Raise `NoteUnwritable` if the note's folder is read-only or away."""
     if why := _explain_read_only(place):
-        raise NoteUnwritable(why)
+        raise FolderReadOnly(why)
     if why := _explain_absence(place):
         raise NoteUnwritable(f"{place.path} was not written: {why}.")
 

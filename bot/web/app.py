@@ -20,6 +20,9 @@ from bot.web.page.backups import add_backups
 from bot.web.page.conversation_routes import add_conversations
 from bot.web.page.models import add_models
 from bot.web.page.note_edit import add_note_edit
+from bot.web.page.note_move import add_note_move
+from bot.web.page.note_new import add_new_note
+from bot.web.page.note_trash import add_note_trash
 from bot.web.page.notes import add_notes
 from bot.web.page.people_routes import add_people
 from bot.web.page.routes import add_page
@@ -93,6 +96,9 @@ def build_web_app(
         add_conversations(app)
         add_people(app)
         add_note_edit(app)
+        add_new_note(app)
+        add_note_move(app)
+        add_note_trash(app)
     return app
 
 

@@ -15,7 +15,7 @@ from bot.visible_names import escape_path
 from bot.web.context import services_key
 from bot.web.forms import MAX_TEXT_FORM_BYTES, add_form, read_form
 from bot.web.page.note_markdown import render_part
-from bot.web.page.note_places import breadcrumbs, folder_of, missing_page
+from bot.web.page.note_places import breadcrumbs, fault_status, folder_of, missing_page
 from bot.web.page.notes import read_links
 from bot.web.page.rendering import page_response
 from bot.web.page.urls import EDIT_URL, NOTES_URL, edit_url, note_url
@@ -121,8 +121,8 @@ async def _save(request: web.Request, path: str, draft: NoteDraft) -> web.Respon
     except EditRefused as refused:
         return await _answer_refusal(request, path, draft, str(refused))
     except (MemoryFault, StateFault) as fault:
-        status = 409 if services.memory.find_read_only_folder(path) else 503
-        return _form_page(request, replace(_view(path, draft), problem=str(fault)), status=status)
+        view = replace(_view(path, draft), problem=str(fault))
+        return _form_page(request, view, status=fault_status(fault))
     return web.Response(status=303, headers={"Location": note_url(written.path, done="saved")})
 
 

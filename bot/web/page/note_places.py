@@ -5,10 +5,19 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from bot import phrases
+from bot.state.database import StateFault
 from bot.visible_names import escape_path
 from bot.web.page.rendering import page_response
 from bot.web.page.urls import NOTES_URL, folder_url
-from memory.errors import MemoryFault, NoteUnreadable
+from memory.errors import (
+    EditRefused,
+    FolderReadOnly,
+    MemoryFault,
+    NoteExists,
+    NoteMissing,
+    NoteUnreadable,
+    PathRefused,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +59,10 @@ def missing_page(request: web.Request, fault: MemoryFault) -> web.Response:
         message=str(fault),
         steps=breadcrumbs(""),
     )
+
+
+def fault_status(fault: MemoryFault | StateFault) -> int:
+    """Return the status of a response to a form whose work could not be done."""
+    if isinstance(fault, PathRefused):
+        return 400
+    return 409 if isinstance(fault, NoteExists | NoteMissing | EditRefused | FolderReadOnly) else 503

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from bot.visible_names import escape_path
 from bot.web.context import services_key, token_of
+from bot.web.page.changes import changes_url
 from bot.web.page.note_markdown import render_part
 from bot.web.page.note_places import breadcrumbs, done_sentence, missing_page
 from bot.web.page.rendering import page_response
@@ -20,10 +21,10 @@ from bot.web.page.urls import (
     delete_url,
     edit_url,
     folder_url,
-    history_url,
     move_url,
     new_note_url,
     note_url,
+    page_number,
 )
 from memory.backlinks import NO_LINKS, Backlink, NoteLinks
 from memory.dates.note_name import note_date
@@ -91,8 +92,8 @@ class NoteActions:
         if not token_of(services):
             return cls()
         if services.memory.find_read_only_folder(path):
-            return cls(history=history_url(path))
-        return cls(edit_url(path), move_url(path), delete_url(path), history_url(path))
+            return cls(history=changes_url(path=path))
+        return cls(edit_url(path), move_url(path), delete_url(path), changes_url(path=path))
 
 
 def add_notes(app: web.Application) -> None:
@@ -127,7 +128,7 @@ async def _folder_page(request: web.Request, folder: str) -> web.Response:
             raise NoteUnreadable(f"{away.describe_away()}.")
         raise NoteMissing(f"There is no folder {folder} with notes.")
     problems = [each for each in listing.problems if not folder or each.path.startswith(f"{folder}/")]
-    number, pages = _page_number(request, "page"), max(1, -(-len(notes) // NOTES_PER_PAGE))
+    number, pages = page_number(request.query.get("page", "")), max(1, -(-len(notes) // NOTES_PER_PAGE))
     number = min(number, pages)
     return page_response(
         request,
@@ -164,7 +165,7 @@ async def _note_page(request: web.Request, path: str) -> web.Response:
         whole = await memory.get(path)
         line = await asyncio.to_thread(find_anchor, whole.text, heading[:MAX_HEADING_CHARS])
         raise web.HTTPFound(note_url(whole.path, line))
-    first = _page_number(request, "line")
+    first = page_number(request.query.get("line", ""))
     note = await memory.get(path, line=first, limit=LINES_PER_PAGE)
     links = await read_links(request, note.path)
     # In a thread: a long note takes a tenth of a second, which must not delay messages.
@@ -180,7 +181,7 @@ async def _note_page(request: web.Request, path: str) -> web.Response:
         html=html,
         done=done_sentence(request),
         actions=NoteActions.of(services, note.path),
-        linked_from=[_backlink_view(each) for each in links.backlinks],
+        linked_from=[view_backlink(each) for each in links.backlinks],
         more_links=links.more,
         plain=f"{note_url(note.path)}?plain",
         first=note.line_start,
@@ -200,7 +201,8 @@ async def read_links(request: web.Request, path: str) -> NoteLinks:
         return NO_LINKS
 
 
-def _backlink_view(link: Backlink) -> BacklinkView:
+def view_backlink(link: Backlink) -> BacklinkView:
+    """Return a line that links to a note, as its page shows it."""
     text = " ".join(link.text.split())
     shown = text if len(text) <= MAX_LINE_CHARS else f"{text[:MAX_LINE_CHARS]}…"
     return BacklinkView(f"{escape_path(link.path)}:{link.line}", note_url(link.path, link.line), shown)
@@ -238,8 +240,3 @@ def _sort_key(name: str) -> tuple[int, int, str]:
     if day := note_date(name):
         return 1, -day.toordinal(), name
     return 2, 0, name.casefold()
-
-
-def _page_number(request: web.Request, name: str) -> int:
-    text = request.query.get(name, "")
-    return max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < 10 else 1

@@ -6,7 +6,6 @@ NOTES_URL = "/notes/"
 EDIT_URL = "/edit/"
 MOVE_URL = "/move/"
 DELETE_URL = "/delete/"
-HISTORY_URL = "/history/"
 NEW_NOTE_URL = "/new-note"
 TRASH_URL = "/trash"
 LINES_PER_PAGE = 1000
@@ -46,11 +45,6 @@ def new_note_url(folder: str) -> str:
     return f"{NEW_NOTE_URL}?folder={quote(folder, safe='')}"
 
 
-def history_url(path: str, before: int = 0) -> str:
-    """Return the URL of the recorded changes to a note; only those with lower numbers than `before`, if given."""
-    return f"{HISTORY_URL}{quote(path)}{f'?before={before}' if before else ''}"
-
-
 def heading_url(path: str, heading: str) -> str:
     """Return the URL that leads to the line of a note with this heading, or with the block `^name`."""
     return f"{NOTES_URL}{quote(path)}?heading={quote(heading, safe='')}"
@@ -80,3 +74,8 @@ def folder_url(folder: str, page: int = 1) -> str:
     """Return the URL of a folder's page; "" is the root."""
     inside = f"{quote(folder)}/" if folder else ""
     return f"{NOTES_URL}{inside}{f'?page={page}' if page > 1 else ''}"
+
+
+def page_number(text: str, *, least: int = 1) -> int:
+    """Return the number that an address has, or `least` if it has none."""
+    return max(least, int(text)) if text.isascii() and text.isdigit() and len(text) < 10 else least
