@@ -1005,6 +1005,9 @@ WEB_NOTE_GONE = (
 WEB_NOTE_NOT_DELETED = (
     "The note has changed since you opened this page, so nothing was deleted. Please have a look at it first."
 )
+WEB_FILE_TOO_LARGE = (
+    "This file has {size}; the page shows files of up to {limit}. You find it in the folder of your notes."
+)
 WEB_TRASH_GONE = "That isn't in the trash any more; it may have been restored already."
 WEB_NO_CHANGE = "That isn't the number of a change. Please go back and use one of the buttons."
 WEB_DAY = "{weekday}, {day} {month}"

@@ -17,6 +17,7 @@ from memory.embedding_backfill import EmbeddingBackfill
 from memory.embeddings.factory import Embedding
 from memory.errors import IndexCorrupted, IndexUnavailable, NoteUnreadable
 from memory.folder_scope import top_folders
+from memory.folder_files import FileFinder, OpenedFile, open_file
 from memory.forgetting import NoteLines, WordsToForget
 from memory.forgotten_lines import (
     ForgottenLines,
@@ -325,6 +326,14 @@ class Memory:
     async def read_whole(self, path: str) -> WholeNote:
         """Return a whole note, as somebody edits it. Raises `NoteMissing`, `NoteUnreadable`, `PathRefused`."""
         return await asyncio.to_thread(self._notes.read_whole, path)
+
+    def file_finder(self, path: str) -> FileFinder:
+        """Return what finds the files that the links of a note name."""
+        return FileFinder(self._notes.folders, path)
+
+    async def open_file(self, path: str) -> OpenedFile:
+        """Open a file beside the notes. Raises what `memory.folder_files.open_file` raises."""
+        return await asyncio.to_thread(open_file, self._notes.folders, path)
 
     async def find_lines(self, words: WordsToForget, *, limit: int) -> FoundLines:
         """Return up to `limit` matches from all notes, and count the matches in trash and file names."""

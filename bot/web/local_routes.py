@@ -14,7 +14,7 @@ LOCAL_PAGES = frozenset(
 LOCAL_FORMS = frozenset({"/rebuild", "/sign-out", "/rpc"})
 OWN_CHECK = "/mcp"
 """Needs a token of its own."""
-LOCAL_FOLDER = "/notes/"
+LOCAL_FOLDERS = ("/notes/", "/files/")
 
 
 def is_local_route(request: web.Request) -> bool:
@@ -22,5 +22,5 @@ def is_local_route(request: web.Request) -> bool:
     if request.match_info.http_exception is not None or request.path == OWN_CHECK:
         return True
     if request.method in SAFE_METHODS:
-        return request.path in LOCAL_PAGES or request.path.startswith(LOCAL_FOLDER)
+        return request.path in LOCAL_PAGES or request.path.startswith(LOCAL_FOLDERS)
     return request.path in LOCAL_FORMS

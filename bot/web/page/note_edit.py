@@ -104,7 +104,8 @@ async def _take_form(request: web.Request) -> web.Response:
     if fields.get("do") == "preview":
         # In a thread: a long note takes a tenth of a second, which must not delay messages.
         links = await read_links(request, path)
-        html = await asyncio.to_thread(render_part, draft.text, path=path, links=links)
+        find_file = request.app[services_key].memory.file_finder(path).find
+        html = await asyncio.to_thread(render_part, draft.text, path=path, links=links, find_file=find_file)
         return _form_page(request, replace(_view(path, draft), preview=html))
     return await _save(request, path, draft)
 

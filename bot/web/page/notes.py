@@ -169,7 +169,14 @@ async def _note_page(request: web.Request, path: str) -> web.Response:
     note = await memory.get(path, line=first, limit=LINES_PER_PAGE)
     links = await read_links(request, note.path)
     # In a thread: a long note takes a tenth of a second, which must not delay messages.
-    html = await asyncio.to_thread(render_part, note.text, path=note.path, first_line=first, links=links)
+    html = await asyncio.to_thread(
+        render_part,
+        note.text,
+        path=note.path,
+        first_line=first,
+        links=links,
+        find_file=memory.file_finder(note.path).find,
+    )
     folder, _, name = note.path.rpartition("/")
     return page_response(
         request,

@@ -3,6 +3,7 @@
 from urllib.parse import quote
 
 NOTES_URL = "/notes/"
+FILES_URL = "/files/"
 EDIT_URL = "/edit/"
 MOVE_URL = "/move/"
 DELETE_URL = "/delete/"
@@ -63,6 +64,11 @@ def message_url(conversation: int, seq: int) -> str:
 def page_of_entry(seq: int) -> int:
     """Return the page of a conversation, from 1, that has an entry. New entries never move others to another page."""
     return (max(seq, 1) - 1) // ENTRIES_PER_PAGE + 1
+
+
+def file_url(path: str) -> str:
+    """Return the URL of a file beside the notes, such as a picture."""
+    return FILES_URL + quote(path)
 
 
 def tag_url(tag: str) -> str:

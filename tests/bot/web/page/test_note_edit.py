@@ -36,7 +36,11 @@ def fields_of(text: str) -> dict[str, str]:
     """The fields of the form that edits a note, as a browser would send them."""
     shown = HtmlPage(text)
     (area,) = shown.all("textarea")
-    hidden = {each.attributes["name"]: each.attributes["value"] for each in shown.all("input")}
+    hidden = {
+        each.attributes["name"]: each.attributes["value"]
+        for each in shown.all("input")
+        if "name" in each.attributes
+    }
     return {**hidden, "text": "".join(area.pieces).removeprefix("\n").replace("\n", "\r\n"), "do": "save"}
 
 
