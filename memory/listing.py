@@ -103,6 +103,38 @@ def list_notes(folders: NoteFolders, *, known: Mapping[str, tuple[int, int, int]
     )
 
 
+@dataclass(frozen=True, slots=True)
+class FolderEntries:
+    """The names in one folder, in no order."""
+
+    folders: list[str]
+    notes: list[str]
+    problems: list[Problem]
+
+
+def find_entries(folder: NoteFolder, fd: int, below: str, *, taken: frozenset[str]) -> FolderEntries:
+    """Return what is in an open folder, of which `below` is the path in the folder of notes; stats no plain note.
+
+    `taken`: names of other folders of notes. What is hidden or excluded is left out. Raises OSError.
+    """
+    walk = _FolderWalk(folder, {}, taken=taken)
+    walk.folders.clear()
+    prefix, names = f"{below}/" if below else "", list[str]()
+    is_plain, keep = _PLAIN_NAME.fullmatch, names.append
+    with os.scandir(fd) as entries:
+        for entry in entries:
+            name = entry.name
+            if is_plain(name) and entry.is_file(follow_symlinks=False):
+                keep(name)
+            elif name[0] != ".":
+                walk.check_entry(prefix + name, entry)
+    cut = len(walk.prefix + prefix)
+    names += (note.path[cut:] for note in walk.notes)
+    if folder.exclude:
+        names = [name for name in names if not folder.excludes(prefix + name)]
+    return FolderEntries([path[len(prefix) :] for path in walk.folders], names, walk.problems)
+
+
 def list_files(folders: NoteFolders, *, limit: int) -> list[str]:
     """Return the paths of up to `limit` files, notes and others, below no hidden folder; never raises."""
     found: list[str] = []

@@ -139,6 +139,12 @@ def resolve_file_path(folders: NoteFolders, path: str) -> NotePath:
     return _follow_links(_locate(folders, split_file_path(path)), path, split_file_path)
 
 
+def resolve_folder_path(folders: NoteFolders, path: str) -> NotePath:
+    """Return the place of a folder of notes ("" for the memory's own), whose file name is "". Raises `PathRefused`."""
+    parts = _split_path(path) if path else ()
+    return _locate(folders, (*parts, ""))
+
+
 def _follow_links(place: NotePath, path: str, split: Callable[[str], tuple[str, ...]]) -> NotePath:
     """Return where a place really is, whose path was asked for as `path`. Raises `PathRefused`."""
     folder, joined = place.folder, _join(place)

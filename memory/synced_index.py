@@ -92,6 +92,11 @@ class SyncedIndex:
             await self._run(thread, index.close)
             thread.shutdown()
 
+    @property
+    def has_synced(self) -> bool:
+        """Return whether the index has been brought up to date since the start."""
+        return bool(self._synced.index)
+
     def note_written(self) -> None:
         """Have the next search sync, however recent the last sync is."""
         self._writes += 1

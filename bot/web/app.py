@@ -19,6 +19,7 @@ from bot.web.metrics import add_metrics
 from bot.web.page.backups import add_backups
 from bot.web.page.conversation_routes import add_conversations
 from bot.web.page.models import add_models
+from bot.web.page.note_days import add_note_days
 from bot.web.page.note_edit import add_note_edit
 from bot.web.page.note_files import add_note_files
 from bot.web.page.note_move import add_note_move
@@ -96,6 +97,7 @@ def build_web_app(
         add_notes(app)
         add_conversations(app)
         add_people(app)
+        add_note_days(app)
         add_note_files(app)
         add_note_edit(app)
         add_new_note(app)

@@ -9,12 +9,12 @@ from aiohttp import web
 from bot.web.auth import SAFE_METHODS
 
 LOCAL_PAGES = frozenset(
-    {"/", "/system", "/models", "/search", "/progress", "/memory-health", "/metrics", "/notes"}
+    {"/", "/system", "/models", "/search", "/progress", "/memory-health", "/metrics", "/notes", "/days"}
 )
 LOCAL_FORMS = frozenset({"/rebuild", "/sign-out", "/rpc"})
 OWN_CHECK = "/mcp"
 """Needs a token of its own."""
-LOCAL_FOLDERS = ("/notes/", "/files/")
+LOCAL_FOLDERS = ("/notes/", "/files/", "/days/")
 
 
 def is_local_route(request: web.Request) -> bool:

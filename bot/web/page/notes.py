@@ -1,10 +1,8 @@
 """The notes in a browser: folder pages and note pages."""
 
 import asyncio
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
-from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
@@ -27,17 +25,17 @@ from bot.web.page.urls import (
     page_number,
 )
 from memory.backlinks import NO_LINKS, Backlink, NoteLinks
-from memory.dates.note_name import note_date
-from memory.errors import MemoryFault, NoteMissing, NoteUnreadable
+from memory.errors import MemoryFault
 from memory.link_anchors import find_anchor
 from memory.listing import NoteStat
-from memory.memory import CORE_NOTE
 from memory.quantities import format_size
 
 if TYPE_CHECKING:
     from bot.services import Services
 
 NOTES_PER_PAGE: Final = 200
+MAX_FOLDERS: Final = 1_000
+"""Subfolders that a page lists."""
 MAX_PROBLEMS: Final = 50
 MAX_HEADING_CHARS: Final = 500
 """Limit for the heading that a link leads to."""
@@ -54,7 +52,6 @@ class FolderLink:
 
     name: str
     address: str
-    notes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +116,14 @@ async def _show_note_or_folder(request: web.Request) -> web.Response:
 
 async def _folder_page(request: web.Request, folder: str) -> web.Response:
     services = request.app[services_key]
-    listing = await services.memory.listing()
-    now = services.now()
-    # In a thread, since sorting ten thousand notes takes a while.
-    folders, notes = await asyncio.to_thread(list_folder, listing.notes, folder, zone=now.tzinfo)
-    if folder and not (folders or notes):
-        if away := listing.find_away(folder):
-            raise NoteUnreadable(f"{away.describe_away()}.")
-        raise NoteMissing(f"There is no folder {folder} with notes.")
-    problems = [each for each in listing.problems if not folder or each.path.startswith(f"{folder}/")]
-    number, pages = page_number(request.query.get("page", "")), max(1, -(-len(notes) // NOTES_PER_PAGE))
+    listing = await services.memory.list_folder(folder)
+    count = len(listing.notes)
+    number, pages = page_number(request.query.get("page", "")), max(1, -(-count // NOTES_PER_PAGE))
     number = min(number, pages)
+    names = listing.notes[(number - 1) * NOTES_PER_PAGE : number * NOTES_PER_PAGE]
+    notes = await services.memory.stat_notes(folder, names)
+    zone, start = services.now().tzinfo, f"{folder}/" if folder else ""
+    problems = listing.problems
     return page_response(
         request,
         "folder.html",
@@ -138,9 +132,12 @@ async def _folder_page(request: web.Request, folder: str) -> web.Response:
         done=done_sentence(request),
         new_note=_new_note_address(services, folder),
         steps=breadcrumbs(folder),
-        folders=folders,
-        notes=notes[(number - 1) * NOTES_PER_PAGE : number * NOTES_PER_PAGE],
-        count=len(notes),
+        folders=[
+            FolderLink(escape_path(name), folder_url(start + name)) for name in listing.folders[:MAX_FOLDERS]
+        ],
+        more_folders=max(0, len(listing.folders) - MAX_FOLDERS),
+        notes=[view_note(each, zone=zone) for each in notes],
+        count=count,
         earlier=folder_url(folder, number - 1) if number > 1 else "",
         later=folder_url(folder, number + 1) if number < pages else "",
         number=number,
@@ -215,35 +212,7 @@ def view_backlink(link: Backlink) -> BacklinkView:
     return BacklinkView(f"{escape_path(link.path)}:{link.line}", note_url(link.path, link.line), shown)
 
 
-def list_folder(
-    notes: Iterable[NoteStat], folder: str, *, zone: tzinfo | None
-) -> tuple[list[FolderLink], list[ListedNote]]:
-    """List a folder ("" for the root): subfolders by name; the core note, daily logs from the latest, other notes."""
-    start = f"{folder}/" if folder else ""
-    inside = sorted((each.path[len(start) :], each) for each in notes if each.path.startswith(start))
-    below = [name.partition("/")[0] for name, _ in inside if "/" in name]
-    folders = [
-        FolderLink(escape_path(name), folder_url(start + name), sum(1 for _ in group))
-        for name, group in groupby(sorted(below))
-    ]
-    here = sorted(
-        ((name, note) for name, note in inside if "/" not in name), key=lambda each: _sort_key(each[0])
-    )
-    listed = [
-        ListedNote(
-            escape_path(name),
-            note_url(note.path),
-            format_size(note.size),
-            note.modified(zone),
-        )
-        for name, note in here
-    ]
-    return folders, listed
-
-
-def _sort_key(name: str) -> tuple[int, int, str]:
-    if name == CORE_NOTE:
-        return 0, 0, ""
-    if day := note_date(name):
-        return 1, -day.toordinal(), name
-    return 2, 0, name.casefold()
+def view_note(note: NoteStat, *, zone: tzinfo | None) -> ListedNote:
+    """Return a note as its folder lists it."""
+    name = note.path.rpartition("/")[2]
+    return ListedNote(escape_path(name), note_url(note.path), format_size(note.size), note.modified(zone))

@@ -3,6 +3,7 @@
 from urllib.parse import quote
 
 NOTES_URL = "/notes/"
+DAYS_URL = "/days"
 FILES_URL = "/files/"
 EDIT_URL = "/edit/"
 MOVE_URL = "/move/"
