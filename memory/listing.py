@@ -16,8 +16,8 @@ from memory.normalization import normalize
 from memory.note_folders import NoteFolder, NoteFolders
 from memory.paths import find_name_fault, format_path, is_note_name
 
-# Matches nearly all names; the others are checked one by one.
-_PLAIN_NAME = re.compile(r"[0-9A-Za-z_-]{5,200}\.md")
+# Matches nearly all names; the others are checked one by one. No device has so long a name, but for spaces at its end.
+_PLAIN_NAME = re.compile(r"[0-9A-Za-z_ -]{4,199}[0-9A-Za-z_-]\.md")
 _version_of = attrgetter("st_size", "st_mtime_ns", "st_ino", "st_ctime_ns")
 _stamp_of = attrgetter("st_size", "st_mtime_ns", "st_ctime_ns")
 
@@ -124,7 +124,7 @@ def find_entries(folder: NoteFolder, fd: int, below: str, *, taken: frozenset[st
     with os.scandir(fd) as entries:
         for entry in entries:
             name = entry.name
-            if is_plain(name) and entry.is_file(follow_symlinks=False):
+            if (is_plain(name) or _is_good_name(name, walk.taken)) and entry.is_file(follow_symlinks=False):
                 keep(name)
             elif name[0] != ".":
                 walk.check_entry(prefix + name, entry)
@@ -133,6 +133,10 @@ def find_entries(folder: NoteFolder, fd: int, below: str, *, taken: frozenset[st
     if folder.exclude:
         names = [name for name in names if not folder.excludes(prefix + name)]
     return FolderEntries([path[len(prefix) :] for path in walk.folders], names, walk.problems)
+
+
+def _is_good_name(name: str, taken: frozenset[str]) -> bool:
+    return is_note_name(name) and not find_name_fault(name) and name not in taken
 
 
 def list_files(folders: NoteFolders, *, limit: int) -> list[str]:
