@@ -71,6 +71,8 @@ log = logging.getLogger(__name__)
 HEALTH_SECONDS = 100.0
 """How long an examination of the notes may take."""
 
+STALE_SECONDS = 5.0
+"""Age of the index from which a list of notes has it synced; watchers do so much sooner."""
 SYNC_SECONDS = 0.05
 """How long a list of notes waits for the latest changes."""
 FIRST_SYNC_SECONDS = 3.0

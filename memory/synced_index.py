@@ -123,6 +123,10 @@ class SyncedIndex:
         """Sync if something may have changed since the last sync."""
         await self._run(self._index_thread, self._sync_if_due)
 
+    def is_stale(self, seconds: float) -> bool:
+        """Return whether we have written a note since the last sync, or it began more than `seconds` ago."""
+        return time.monotonic() - self._synced.at >= seconds or self._synced.writes != self._writes
+
     async def ask(self, question: Callable[[Index], _Result]) -> _Result:
         """Return the index's answer for the current notes; rebuild a corrupted index once."""
         try:

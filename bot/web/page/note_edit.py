@@ -31,7 +31,7 @@ FROM_PAGE: Final = ChangeOrigin("http")
 
 
 @dataclass(frozen=True, slots=True)
-class NoteDraft:
+class FormDraft:
     """What somebody has in the form."""
 
     text: str
@@ -41,7 +41,7 @@ class NoteDraft:
     """The text of that version."""
 
     @classmethod
-    def of(cls, fields: dict[str, str]) -> "NoteDraft":
+    def of(cls, fields: dict[str, str]) -> "FormDraft":
         """Return what a form has sent; browsers end lines with CRLF."""
         text, began = (normalize_newlines(fields.get(name, "")) for name in ("text", "began"))
         return cls(text, fields.get("digest", ""), began)
@@ -56,7 +56,7 @@ class EditView:
     """Of the note."""
     form: str
     """Where the form is sent to."""
-    draft: NoteDraft
+    draft: FormDraft
     preview: str = ""
     problem: str = ""
     is_changed: bool = False
@@ -93,12 +93,12 @@ async def _show_form(request: web.Request) -> web.Response:
         return missing_page(request, fault)
     if problem := note.fault or explain_length(note.text):
         return _refuse(request, note.path, problem)
-    return _form_page(request, _view(note.path, NoteDraft(note.text, note.digest, note.text)))
+    return _form_page(request, _view(note.path, FormDraft(note.text, note.digest, note.text)))
 
 
 async def _take_form(request: web.Request) -> web.Response:
     fields = await read_form(request, max_bytes=MAX_TEXT_FORM_BYTES)
-    path, draft = request.match_info["path"], NoteDraft.of(fields)
+    path, draft = request.match_info["path"], FormDraft.of(fields)
     if problem := explain_length(draft.text):
         return _form_page(request, replace(_view(path, draft), problem=problem), status=400)
     if fields.get("do") == "preview":
@@ -110,7 +110,7 @@ async def _take_form(request: web.Request) -> web.Response:
     return await _save(request, path, draft)
 
 
-async def _save(request: web.Request, path: str, draft: NoteDraft) -> web.Response:
+async def _save(request: web.Request, path: str, draft: FormDraft) -> web.Response:
     services = request.app[services_key]
     try:
         written = await services.note_writer.rewrite(
@@ -127,7 +127,7 @@ async def _save(request: web.Request, path: str, draft: NoteDraft) -> web.Respon
     return web.Response(status=303, headers={"Location": note_url(written.path, done="saved")})
 
 
-async def _answer_refusal(request: web.Request, path: str, draft: NoteDraft, why: str) -> web.Response:
+async def _answer_refusal(request: web.Request, path: str, draft: FormDraft, why: str) -> web.Response:
     """Answer a save that was refused: the note says so already, cannot be edited so, or was changed meanwhile."""
     try:
         note = await request.app[services_key].memory.read_whole(path)
@@ -142,14 +142,14 @@ async def _answer_refusal(request: web.Request, path: str, draft: NoteDraft, why
     return _form_page(request, await asyncio.to_thread(_compare_versions, note, draft), status=409)
 
 
-def _compare_versions(note: WholeNote, draft: NoteDraft) -> EditView:
+def _compare_versions(note: WholeNote, draft: FormDraft) -> EditView:
     """Return the form with both versions: theirs as what it changed, and the draft, to be saved over it."""
     diff = format_diff(compare_lines(draft.began, note.text))
     view = _view(note.path, replace(draft, digest=note.digest, began=note.text))
     return replace(view, problem=phrases.WEB_NOTE_CHANGED, is_changed=True, diff=diff)
 
 
-def _view(path: str, draft: NoteDraft) -> EditView:
+def _view(path: str, draft: FormDraft) -> EditView:
     return EditView(escape_path(path), note_url(path), edit_url(path), draft)
 
 
