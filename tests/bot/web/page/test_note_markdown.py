@@ -205,7 +205,8 @@ def test_links_tags_and_properties_run_nothing(text: str) -> None:
 
 TAGS = set(
     re.findall(
-        "[a-z]+", "a p strong em code pre ul ol li blockquote br hr div table thead tbody tr th td span s input"
+        "[a-z]+",
+        "a p strong em code pre ul ol li blockquote br hr div table thead tbody tr th td span s input",
     )
 )
 
