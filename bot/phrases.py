@@ -983,14 +983,6 @@ WEB_OLD_FORM = (
     "This form is from before you signed in, so nothing was done. Please go back, copy what you wrote, and load "
     "the page again."
 )
-WEB_NOTE_DONE = {
-    "saved": "Saved.",
-    "created": "Created.",
-    "moved": "Moved. Links in other notes are as they were.",
-    "deleted": "Deleted. The trash has it, in case you want it back.",
-    "restored": "Restored.",
-    "undone": "Done.",
-}
 WEB_NOTE_TOO_LONG = (
     "This text has {size}; a browser edits up to {limit} well. Please use an editor for it, or split it into several "
     "notes."
@@ -1021,6 +1013,11 @@ WEB_DONE = {
     "refused": "They are kept out.",
     "undone": "The change is undone.",
     "redone": "The change is made again.",
+    "note-saved": "Saved.",
+    "note-created": "Created.",
+    "note-moved": "Moved. Links in other notes are as they were.",
+    "note-deleted": "Deleted. The trash has it, in case you want it back.",
+    "note-restored": "Restored.",
 }
 """What the page says was done, by the key in its address."""
 WEB_TODAY_LOCKED = (

@@ -16,9 +16,9 @@ from memory.dates import CORE_NOTE as CORE_NOTE
 from memory.embedding_backfill import EmbeddingBackfill
 from memory.embeddings.factory import Embedding
 from memory.errors import IndexCorrupted, IndexUnavailable, NoteUnreadable
-from memory.folder_scope import top_folders
 from memory.folder_files import FileFinder, OpenedFile, open_file
 from memory.folder_listing import FolderLister, FolderListing
+from memory.folder_scope import top_folders
 from memory.forgetting import NoteLines, WordsToForget
 from memory.forgotten_lines import (
     ForgottenLines,

@@ -31,7 +31,6 @@ PAGES = {
     "move": "/move/house/papers/2026.md",
     "delete": "/delete/house/papers/2026.md",
     "trash": "/trash",
-    "history": "/history/house/boiler.md",
     "by date": "/days",
     "no such note": "/notes/nowhere.md",
     "conversations": "/conversations",

@@ -82,7 +82,7 @@ def test_a_note_is_written_edited_moved_deleted_and_restored(
     check()
 
     enter(keeper, "History")
-    assert keeper.text("h2").startswith("Change ")
+    assert keeper.text("h1") == "Changes"
     check()
     keeper.driver.back()
     enter(keeper, "Move or rename")

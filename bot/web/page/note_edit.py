@@ -124,7 +124,7 @@ async def _save(request: web.Request, path: str, draft: FormDraft) -> web.Respon
     except (MemoryFault, StateFault) as fault:
         view = replace(_view(path, draft), problem=str(fault))
         return _form_page(request, view, status=fault_status(fault))
-    return web.Response(status=303, headers={"Location": note_url(written.path, done="saved")})
+    return web.Response(status=303, headers={"Location": note_url(written.path, done="note-saved")})
 
 
 async def _answer_refusal(request: web.Request, path: str, draft: FormDraft, why: str) -> web.Response:
@@ -136,7 +136,7 @@ async def _answer_refusal(request: web.Request, path: str, draft: FormDraft, why
     if note.fault:
         return _form_page(request, replace(_view(path, draft), problem=note.fault), status=409)
     if split_lines(note.text) == split_lines(draft.text):
-        return web.Response(status=303, headers={"Location": note_url(note.path, done="saved")})
+        return web.Response(status=303, headers={"Location": note_url(note.path, done="note-saved")})
     if note.digest == draft.digest:
         return _form_page(request, replace(_view(path, draft), problem=why), status=409)
     return _form_page(request, await asyncio.to_thread(_compare_versions, note, draft), status=409)

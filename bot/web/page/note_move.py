@@ -59,7 +59,7 @@ async def _move(request: web.Request) -> web.Response:
     except (MemoryFault, StateFault) as fault:
         view = replace(_view_move(path, to), problem=str(fault))
         return await _move_page(request, view, status=fault_status(fault))
-    return web.Response(status=303, headers={"Location": note_url(written.path, done="moved")})
+    return web.Response(status=303, headers={"Location": note_url(written.path, done="note-moved")})
 
 
 async def _show_deletion(request: web.Request) -> web.Response:
@@ -82,7 +82,7 @@ async def _delete(request: web.Request) -> web.Response:
     except (MemoryFault, StateFault) as fault:
         view = replace(_view_deletion(path, digest), problem=str(fault))
         return await _deletion_page(request, view, status=fault_status(fault))
-    return web.Response(status=303, headers={"Location": f"{TRASH_URL}?done=deleted"})
+    return web.Response(status=303, headers={"Location": f"{TRASH_URL}?done=note-deleted"})
 
 
 def _view_move(path: str, to: str) -> NoteFormView:

@@ -51,7 +51,7 @@ async def _take_form(request: web.Request) -> web.Response:
         )
     except (MemoryFault, StateFault) as fault:
         return _form_page(request, replace(view, problem=str(fault)), status=fault_status(fault))
-    return web.Response(status=303, headers={"Location": note_url(written.path, done="created")})
+    return web.Response(status=303, headers={"Location": note_url(written.path, done="note-created")})
 
 
 def _form_page(request: web.Request, view: NewNoteView, *, status: int = 200) -> web.Response:

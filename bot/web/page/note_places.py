@@ -1,10 +1,9 @@
-"""Where a note is, for its pages: the folders above it, what was just done there, and that there is none."""
+"""Where a note is, for its pages: the folders above it, and why it cannot be shown or changed."""
 
 from dataclasses import dataclass
 
 from aiohttp import web
 
-from bot import phrases
 from bot.state.database import StateFault
 from bot.visible_names import escape_path
 from bot.web.page.rendering import page_response
@@ -41,11 +40,6 @@ def breadcrumbs(folder: str) -> list[Breadcrumb]:
 def folder_of(path: str) -> str:
     """Return the folder of a note; "" for the root."""
     return path.rpartition("/")[0]
-
-
-def done_sentence(request: web.Request) -> str:
-    """Return what the form that led here has done, in a sentence; "" if none did."""
-    return phrases.WEB_NOTE_DONE.get(request.query.get("done", ""), "")
 
 
 def missing_page(request: web.Request, fault: MemoryFault) -> web.Response:

@@ -14,8 +14,9 @@ from bot.trash import NotInTrash, find_removed, plan_restore
 from bot.visible_names import escape_path
 from bot.web.context import services_key
 from bot.web.forms import add_form, read_form
+from bot.web.page.done import read_done
 from bot.web.page.note_edit import FROM_PAGE, new_key
-from bot.web.page.note_places import done_sentence, fault_status
+from bot.web.page.note_places import fault_status
 from bot.web.page.rendering import page_response
 from bot.web.page.times import PageClock, ShownTime
 from bot.web.page.urls import NOTES_URL, TRASH_URL, note_url, page_number
@@ -65,7 +66,7 @@ async def _restore(request: web.Request) -> web.Response:
         return await _trash_page(request, problem=phrases.WEB_TRASH_GONE, status=409)
     except (MemoryFault, StateFault) as fault:
         return await _trash_page(request, problem=str(fault), status=fault_status(fault))
-    where = note_url(done.written.path, done.written.line_start, done="restored")
+    where = note_url(done.written.path, done.written.line_start, done="note-restored")
     return web.Response(status=303, headers={"Location": where})
 
 
@@ -85,7 +86,7 @@ async def _trash_page(request: web.Request, *, problem: str = "", status: int = 
         "trash.html",
         here=NOTES_URL,
         status=status,
-        done=done_sentence(request),
+        done=read_done(request),
         problem=problem,
         rows=rows,
         count=count,

@@ -10,8 +10,9 @@ from aiohttp import web
 from bot.visible_names import escape_path
 from bot.web.context import services_key, token_of
 from bot.web.page.changes import changes_url
+from bot.web.page.done import read_done
 from bot.web.page.note_markdown import render_part
-from bot.web.page.note_places import breadcrumbs, done_sentence, missing_page
+from bot.web.page.note_places import breadcrumbs, missing_page
 from bot.web.page.rendering import page_response
 from bot.web.page.urls import (
     LINES_PER_PAGE,
@@ -129,7 +130,7 @@ async def _folder_page(request: web.Request, folder: str) -> web.Response:
         "folder.html",
         here=NOTES_URL,
         folder=escape_path(folder),
-        done=done_sentence(request),
+        done=read_done(request),
         new_note=_new_note_address(services, folder),
         steps=breadcrumbs(folder),
         folders=[
@@ -183,7 +184,7 @@ async def _note_page(request: web.Request, path: str) -> web.Response:
         path=escape_path(note.path),
         steps=breadcrumbs(folder),
         html=html,
-        done=done_sentence(request),
+        done=read_done(request),
         actions=NoteActions.of(services, note.path),
         linked_from=[view_backlink(each) for each in links.backlinks],
         more_links=links.more,

@@ -58,9 +58,9 @@ async def test_a_note_is_edited_and_the_change_is_recorded_and_undone(site: WebC
     fields = await opened(site)
     assert fields["text"] == "# A\r\n\r\none\r\n"
     status, where = await post(site, "/edit/a.md", {**fields, "text": "# A\r\n\r\none\r\ntwo\r\n"})
-    assert (status, where) == (303, "/notes/a.md?done=saved")
+    assert (status, where) == (303, "/notes/a.md?done=note-saved")
     assert note(site) == "# A\n\none\ntwo\n"
-    assert phrases.WEB_NOTE_DONE["saved"] in (await get(site, where))[1]
+    assert phrases.WEB_DONE["note-saved"] in (await get(site, where))[1]
     (row,) = await site.services.state.read(partial(read_changes, limit=10))
     assert (row.origin, row.path, row.lines.new) == (ChangeOrigin("http"), "a.md", ("two",))
     assert (await post(site, "/undo", {"number": str(row.number)}))[0] == 303
@@ -89,7 +89,7 @@ async def test_a_text_is_in_the_form_as_it_is_in_the_note(site: WebClient, text:
     (site.folder / "memory/a.md").write_text(text, "utf-8")
     fields = await opened(site)
     assert fields["text"].replace("\r\n", "\n") == fields["began"] == text
-    assert await post(site, "/edit/a.md", fields) == (303, "/notes/a.md?done=saved")
+    assert await post(site, "/edit/a.md", fields) == (303, "/notes/a.md?done=note-saved")
     assert note(site) == text, "unchanged, so nothing is written"
 
 

@@ -60,7 +60,7 @@ async def test_a_note_is_created_in_a_folder(site: WebClient) -> None:
     assert hidden(form, "path") == "trips/"
     fields = {"path": "trips/京都 2026", "text": "# 京都\r\n\r\n寺\r\n"}
     status, where = await post(site, "/new-note", fields)
-    assert (status, where) == (303, f"/notes/{quote('trips/京都 2026.md')}?done=created")
+    assert (status, where) == (303, f"/notes/{quote('trips/京都 2026.md')}?done=note-created")
     assert notes_of(site)["trips/京都 2026.md"] == "# 京都\n\n寺\n"
     status, where = await post(site, "/new-note", {"path": "new/folder/Tea", "text": ""})
     assert status == 303
@@ -94,7 +94,7 @@ async def test_a_note_is_moved_and_its_links_are_told(site: WebClient) -> None:
     assert "2 lines in other notes link here" in form
     assert hidden(form, "to") == "trips/oslo.md"
     status, where = await post(site, "/move/trips/oslo.md", {"to": "north/Oslo"})
-    assert (status, where) == (303, "/notes/north/Oslo.md?done=moved")
+    assert (status, where) == (303, "/notes/north/Oslo.md?done=note-moved")
     assert notes_of(site) == {
         "a.md": "[[oslo]]\n\n[ferry](trips/oslo.md)\n",
         "north/Oslo.md": "# Oslo\n\nFerry\n",
@@ -121,14 +121,14 @@ async def test_a_deleted_note_is_in_the_trash_and_comes_back(site: WebClient) ->
     _, form = await get(site, "/delete/trips/oslo.md")
     assert notes_of(site), "asking deletes nothing"
     status, where = await post(site, "/delete/trips/oslo.md", {"digest": hidden(form, "digest")})
-    assert (status, where) == (303, "/trash?done=deleted")
+    assert (status, where) == (303, "/trash?done=note-deleted")
     assert notes_of(site) == {}
     _, trash = await get(site, where)
-    assert phrases.WEB_NOTE_DONE["deleted"] in trash
+    assert phrases.WEB_DONE["note-deleted"] in trash
     assert "trips/oslo.md" in trash
     number = hidden(trash, "number")
     status, where = await post(site, "/trash", {"number": number})
-    assert (status, where) == (303, "/notes/trips/oslo.md?done=restored#L1")
+    assert (status, where) == (303, "/notes/trips/oslo.md?done=note-restored#L1")
     assert notes_of(site) == {"trips/oslo.md": "# Oslo\n\nFerry\n"}
     status, again = await post(site, "/trash", {"number": number})
     assert (status, phrases.WEB_TRASH_GONE.replace("'", "&#39;") in again) == (409, True)
