@@ -22,5 +22,10 @@ def is_local_route(request: web.Request) -> bool:
     if request.match_info.http_exception is not None or request.path == OWN_CHECK:
         return True
     if request.method in SAFE_METHODS:
-        return request.path in LOCAL_PAGES or request.path.startswith(LOCAL_FOLDERS)
+        return is_local_page(request.path)
     return request.path in LOCAL_FORMS
+
+
+def is_local_page(path: str) -> bool:
+    """Return whether a page is shown without `server.token`."""
+    return path in LOCAL_PAGES or path.startswith(LOCAL_FOLDERS)
