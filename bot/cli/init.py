@@ -42,53 +42,54 @@ def _run_init(options: argparse.Namespace, *, config: Path | None, workspace: Pa
     from bot.setup.steps import STEPS
 
     logging.getLogger().addHandler(logging.NullHandler())  # what matters is said
-    step = next((each for each in STEPS if str(options.folder) == each.name), None)
+    step = next((each for each in STEPS if options.folder == each.name), None)
     file = _choose_file(None if step else options.folder, config)
     given = _read_answers(options, [flag for each in STEPS for flag in each.flags])
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not options.yes
-    if not at_terminal:
-        _check_purpose(file, step, given)
-    files = _open_files(file, workspace)
-    _choose_workspace(files, file, workspace)
+    _check_purpose(file, step, given, at_terminal=at_terminal)
+    files = _open_files(file, _choose_workspace(file, workspace))
     with asyncio.Runner() as runner:
         questions = Questions(given, open_prompt() if at_terminal else None)
         setup = Setup(files, questions, os.environ, runner)
         if not at_terminal:
-            return _write(setup, file, STEPS)
+            return _write(setup, STEPS)
         from bot.setup.run import ask_steps
 
         signal.signal(signal.SIGINT, signal.default_int_handler)  # says what is kept
         return DONE if ask_steps(setup, [step] if step else STEPS) else INTERRUPTED
 
 
-def _check_purpose(file: Path, step: "Step | None", given: Mapping[str, str]) -> None:
-    """Raise if nothing says what to do with these settings, since nobody can be asked."""
+def _check_purpose(file: Path, step: "Step | None", given: Mapping[str, str], *, at_terminal: bool) -> None:
+    """Raise if a flag is not of the step, or if nobody can be asked and nothing says what to do with these settings."""
     from bot.setup import phrases
 
-    if step and not any(flag in given for flag in step.flags):
+    if step:
         flags = ", ".join(f"--{flag}" for flag in step.flags)
-        raise WrongUsage(phrases.NEEDS_FLAG.format(step=step.name, flags=flags))
-    if not given and os.path.lexists(file):
+        if others := [flag for flag in given if flag not in step.flags]:
+            raise WrongUsage(phrases.FLAG_OF_OTHER_STEP.format(flag=others[0], step=step.name, flags=flags))
+        if not (given or at_terminal):
+            raise WrongUsage(phrases.NEEDS_FLAG.format(step=step.name, flags=flags))
+    if not (given or at_terminal) and os.path.lexists(file):
         raise CommandFailed(phrases.ALREADY_THERE.format(file=file))
 
 
-def _write(setup: "Setup", file: Path, steps: "Sequence[Step]") -> int:
+def _write(setup: "Setup", steps: "Sequence[Step]") -> int:
     """Write what flags and defaults say, without a question."""
     from bot.setup import phrases
-    from bot.setup.run import make_folders, run_steps
+    from bot.setup.notes import make_folders
+    from bot.setup.run import command_line, run_steps
 
     files = setup.files
     taken = [each for each in steps if setup.questions.has(*each.flags)]
-    if files.is_new:
-        files.save()
     done = run_steps(setup, taken)
+    files.save()
     settings = files.settings()
     make_folders(settings)
     for each in taken:
         if done[each.name]:
             print(phrases.SET_UP.format(title=each.title, summary=done[each.name]))
-    print(phrases.UNATTENDED_WROTE.format(file=file, folder=settings.memory_folder))
-    print(phrases.UNATTENDED_NEXT.format(file=file))
+    print(phrases.UNATTENDED_WROTE.format(file=files.file, folder=settings.memory_folder))
+    print(phrases.UNATTENDED_NEXT.format(command=command_line("chat", files.file)))
     return DONE
 
 
@@ -99,40 +100,47 @@ def _open_files(file: Path, workspace: Path | None) -> "SettingsFiles":
     from bot.setup.settings_files import SettingsFiles
 
     try:
-        files = SettingsFiles(file.absolute(), workspace=workspace)
+        files = SettingsFiles(file, workspace=workspace)
         files.settings()
     except ConfigError as error:
         raise ConfigError(phrases.CONFIG_BROKEN.format(error=error)) from None
     return files
 
 
-def _choose_file(folder: Path | None, config: Path | None) -> Path:
+def _choose_file(folder: str | None, config: Path | None) -> Path:
     """Return the settings file to write: `config`, else in `folder`, else the one that would be read here."""
-    if config is not None:
-        return config
-    if folder is not None:
-        return folder / "config.toml"
     from bot.config.settings import config_file
 
-    named = config_file() if os.environ.get("COMMONPLACE_CONFIG") else None
-    return named or Path("config.toml")
+    if folder is not None:
+        if config is not None:
+            from bot.setup import phrases
+
+            raise WrongUsage(phrases.TWO_PLACES.format(folder=folder))
+        config = Path(folder, "config.toml")
+    return config_file(config) or Path.cwd() / "config.toml"
 
 
-def _choose_workspace(files: "SettingsFiles", file: Path, workspace: Path | None) -> None:
-    from bot.config.settings import data_folder
+def _choose_workspace(file: Path, workspace: Path | None) -> Path | None:
+    """Return the workspace that the option names, or that has notes from before there were settings; else None."""
+    from bot.config.settings import data_folder, expand_home
 
-    if workspace is None and files.is_new and file == Path("config.toml") and not Path("workspace").exists():
-        # Notes that are older than the settings file stay where they are.
-        workspace = notes if (notes := data_folder()).is_dir() else None
     if workspace is not None:
-        files.set(("workspace",), str(workspace.absolute()))
+        return expand_home(workspace, "workspace").absolute()
+    here = Path.cwd()
+    is_first = (
+        file == here / "config.toml" and not os.path.lexists(file) and not (here / "workspace").exists()
+    )
+    return notes if is_first and (notes := data_folder()).is_dir() else None
 
 
 def _read_answers(options: argparse.Namespace, flags: Sequence[str]) -> Mapping[str, str]:
     """Return the answers that flags give, by flag; those of files and of standard input are read."""
     from bot.setup import phrases
 
-    given = {flag: value for flag in flags if (value := getattr(options, flag.replace("-", "_")))}
+    values = {flag: getattr(options, flag.replace("-", "_")) for flag in flags}
+    given = {flag: value for flag, value in values.items() if value not in (None, False)}
+    if empty := [flag for flag, value in given.items() if not str(value).strip()]:
+        raise WrongUsage(phrases.EMPTY_FLAG.format(flag=empty[0]))
     if list(given.values()).count(STDIN) > 1:
         raise WrongUsage(phrases.ONE_STDIN)
     return {

@@ -204,8 +204,6 @@ def _add_init_command(command: Callable[[str, str], _Parser]) -> None:
         "folder",
         metavar="DIR|STEP",
         nargs="?",
-        type=Path,
-        default=None,
         help="folder to write to (default: this one); or a step to repeat: "
         "you, model, telegram, discord, notes, page, service",
     )

@@ -755,7 +755,7 @@ def config_file(config: Path | None = None) -> Path | None:
     if config is None:
         default = _working_folder() / "config.toml"
         return default if os.path.lexists(default) else None
-    config = _expand(config, "the settings file")
+    config = expand_home(config, "the settings file")
     return config if config.is_absolute() else _working_folder() / config
 
 
@@ -783,7 +783,7 @@ def data_folder() -> Path:
     base = (
         named if named.is_absolute() else Path("~/.local/share")
     )  # the XDG specification ignores relative paths
-    return _expand(base, "the data folder") / "commonplace"
+    return expand_home(base, "the data folder") / "commonplace"
 
 
 def load_settings(config: Path | None = None, workspace: Path | None = None) -> Settings:
@@ -803,7 +803,7 @@ def load_workspace_settings(config: Path | None = None, workspace: Path | None =
     if config or os.environ.get("COMMONPLACE_CONFIG"):
         return load_settings(config, workspace)
     named = workspace or os.environ.get(f"{PREFIX}WORKSPACE")
-    folder = _working_folder() / _expand(Path(named), "workspace") if named else default_workspace()
+    folder = _working_folder() / expand_home(Path(named), "workspace") if named else default_workspace()
     file = _file_of_workspace(folder)
     return _load(file, file, workspace)
 
@@ -828,7 +828,7 @@ def _names_workspace(file: Path, folder: Path) -> bool:
     if not (isinstance(named, str) and named.strip()):
         return False
     try:
-        return (file.parent / _expand(Path(named), "workspace")).samefile(folder)
+        return (file.parent / expand_home(Path(named), "workspace")).samefile(folder)
     except (OSError, ValueError, ConfigError):  # it is of another workspace, which may be gone
         return False
 
@@ -845,7 +845,7 @@ def resolve_settings(settings: Settings, origin: ReadFrom) -> Settings:
     Raises `ConfigError`.
     """
     file, workspace = origin.file, origin.workspace
-    folder = _expand(settings.workspace if workspace is None else workspace, "workspace")
+    folder = expand_home(settings.workspace if workspace is None else workspace, "workspace")
     if not (workspace or file or "workspace" in settings.model_fields_set):
         folder = default_workspace()
     if not folder.is_absolute():
@@ -909,22 +909,26 @@ def _read(file: Path | None, secrets: Path | None) -> Settings:
     return check_tables(tables)
 
 
-def check_tables(tables: Mapping[Path, Mapping[str, Any]]) -> Settings:
+def check_tables(
+    tables: Mapping[Path, Mapping[str, Any]], *, first: Mapping[str, Any] | None = None
+) -> Settings:
     """Return the settings of these contents of files, the first of which wins, and of the environment.
 
-    Paths are not resolved. Raises `ConfigError`.
+    `first`: values that win over both, and that an error is about. Paths are not resolved. Raises `ConfigError`.
     """
     contents = merge_tables(tables.values())
     sources: list[EnvironmentSource] = [EnvironmentSource(Settings, contents)]
     try:
         if folder := secrets_folder():
             sources.append(SecretFilesSource(Settings, contents, folder))
-        settings = Settings(_build_sources=((*sources, InitSettingsSource(Settings, contents)), {}))
+        given = InitSettingsSource(Settings, dict(first or {}))
+        settings = Settings(_build_sources=((given, *sources, InitSettingsSource(Settings, contents)), {}))
     except (SettingsError, OSError) as error:
         raise ConfigError(f"{FOLDER_VARIABLE} cannot be used: {printable(str(error))}") from None
     except ValidationError as error:
         origins = {keys: name for each in reversed(sources) for keys, (name, _) in each.found.items()}
-        raise ConfigError(explain(Settings, error, Origin(tables, origins))) from None
+        origin = Origin({}, {}) if first else Origin(tables, origins)
+        raise ConfigError(explain(Settings, error, origin)) from None
     settings._sources = collect_sources((each.found for each in sources), tables)
     return settings
 
@@ -946,7 +950,7 @@ def _resolve_from_file(file: Path | None, path: str, what: str = "model_path") -
     """Return a path relative to the settings file's folder as an absolute one; "" for none."""
     if not path.strip():
         return ""
-    expanded = _expand(Path(path.strip()), what)
+    expanded = expand_home(Path(path.strip()), what)
     return str(_base_folder(file) / expanded)
 
 
@@ -957,7 +961,8 @@ def _base_folder(file: Path | None) -> Path:
     return file.parent
 
 
-def _expand(path: Path, what: str) -> Path:
+def expand_home(path: Path, what: str) -> Path:
+    """Return the path with the home folder for `~`; `what` names it in the error. Raises `ConfigError`."""
     try:
         if os.environ.get("HOME") == "" and path.parts[:1] == ("~",):  # `~` would be the root folder
             from pwd import getpwuid

@@ -5,9 +5,11 @@ from pathlib import Path
 
 from bot.config.settings import Settings
 from bot.setup import phrases
-from bot.setup.errors import InvalidFlag
+from bot.setup.errors import InvalidFlag, SetupFailed
 from bot.setup.questions import AnswerOption, InvalidAnswer, Parse
 from bot.setup.setup import Setup
+from memory.disk import make_private_folder, reason
+from memory.settings import FolderSettings
 
 ANY_NAME = "a-name-that-no-other-folder-has"
 """With which a folder is checked before its own name is known."""
@@ -28,7 +30,7 @@ def set_up_notes(setup: Setup) -> str:
     )
     chosen = questions.choose("", phrases.ASK_NOTES, options, default=HERE)
     if chosen == ELSEWHERE:
-        folder = questions.ask("", phrases.ASK_FOLDER, parse=_parse_new_folder)
+        folder = questions.ask("", phrases.ASK_FOLDER, parse=_workspace_parser(setup))
         if folder:
             setup.files.set(("workspace",), folder)
     elif chosen == VAULT:
@@ -42,11 +44,14 @@ def _add_vault(setup: Setup, settings: Settings) -> str:
     def check(folder: str, name: str) -> None:
         setup.check(("memory", "folders"), [*present, {"path": folder, "name": name}])
 
+    def find_known(folder: str) -> FolderSettings | None:
+        folders = settings.memory.folders
+        return next((each for each in folders if Path(each.path).resolve() == Path(folder).resolve()), None)
+
     def parse_vault(typed: str) -> str:
         folder = _parse_folder(typed)
-        if any(Path(each.path).resolve() == Path(folder).resolve() for each in settings.memory.folders):
-            raise InvalidAnswer(phrases.ALREADY_SEARCHED.format(folder=folder))
-        check(folder, ANY_NAME)
+        if find_known(folder) is None:
+            check(folder, ANY_NAME)
         return folder
 
     def parse_name(typed: str) -> str:
@@ -56,9 +61,29 @@ def _add_vault(setup: Setup, settings: Settings) -> str:
     folder = setup.questions.ask(VAULT, phrases.ASK_VAULT, parse=parse_vault)
     if not folder:
         return str(settings.memory_folder)
+    if known := find_known(folder):
+        return _keep_vault(setup, known)
     name = _ask_for_name(setup, suggest_name(folder), parse_name)
     write = setup.questions.confirm("vault-write", phrases.ASK_VAULT_WRITE, default=False)
     setup.files.add_table(("memory", "folders"), {"path": folder, "name": name, "write": write})
+    return _describe(folder, name, write=write)
+
+
+def _keep_vault(setup: Setup, known: FolderSettings) -> str:
+    """Say that the vault is searched already. Raises InvalidFlag if flags want it otherwise."""
+    questions, said = (
+        setup.questions,
+        phrases.ALREADY_SEARCHED.format(folder=known.path, name=known.shown_name),
+    )
+    name = questions.ask("vault-name", "") if questions.has("vault-name") else known.shown_name
+    write = questions.has("vault-write") and questions.confirm("vault-write", "", default=False)
+    if name != known.shown_name or (write and not known.write):
+        raise InvalidFlag(f"--vault: {said}; change it there")
+    questions.say(f"  {said}.")
+    return _describe(known.path, known.shown_name, write=known.write)
+
+
+def _describe(folder: str, name: str, *, write: bool) -> str:
     rights = phrases.VAULT_WRITE if write else phrases.VAULT_READ
     return phrases.VAULT_SET.format(folder=folder, name=name, rights=rights)
 
@@ -81,19 +106,42 @@ def suggest_name(folder: str) -> str:
     return re.sub(r"[^\w-]+", "-", Path(folder).name.lower()).strip("-_") or VAULT
 
 
-def _parse_new_folder(typed: str) -> str:
-    """Return the absolute path of a folder, which need not exist."""
+def make_folders(settings: Settings) -> None:
+    """Create the folders of the workspace. Raises SetupFailed."""
     try:
-        folder = Path(typed).expanduser().absolute()
-        if folder.exists() and not folder.is_dir():
-            raise InvalidAnswer(phrases.NOT_A_FOLDER.format(folder=folder))
-    except (OSError, RuntimeError, ValueError) as error:
+        make_private_folder(settings.private_folder)
+        settings.memory_folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise SetupFailed(phrases.NOT_A_FOLDER.format(folder=error.filename)) from error
+    except OSError as error:
+        text = phrases.CANNOT_USE_FOLDER.format(folder=settings.workspace, reason=reason(error))
+        raise SetupFailed(text) from error
+
+
+def _workspace_parser(setup: Setup) -> Parse:
+    def parse(typed: str) -> str:
+        folder = str(_parse_path(typed))
+        settings = setup.check(("workspace",), folder)
+        try:
+            make_folders(settings)
+        except SetupFailed as error:
+            raise InvalidAnswer(str(error)) from error
+        return folder
+
+    return parse
+
+
+def _parse_path(typed: str) -> Path:
+    """Return the absolute path that is meant; terminals put quotes around a folder that is dragged there."""
+    quoted = re.fullmatch(r"""(["'])(.+)\1""", typed)
+    try:
+        return Path(quoted[2] if quoted else typed).expanduser().absolute()
+    except RuntimeError as error:
         raise InvalidAnswer(phrases.CANNOT_USE_FOLDER.format(folder=typed, reason=error)) from None
-    return str(folder)
 
 
 def _parse_folder(typed: str) -> str:
-    folder = _parse_new_folder(typed)
-    if not Path(folder).is_dir():
+    folder = _parse_path(typed)
+    if not folder.is_dir():
         raise InvalidAnswer(phrases.NOT_A_FOLDER.format(folder=folder))
-    return folder
+    return str(folder)

@@ -50,6 +50,15 @@ def parse_secret(text: str) -> str:
     return text
 
 
+def _parse_text(parse: Parse, text: str) -> str:
+    """Return what `parse` makes of the text. Raises InvalidAnswer, also for bytes that are not UTF-8."""
+    if any(
+        letter == "\ufffd" or "\ud800" <= letter <= "\udfff" for letter in text
+    ):  # Python's marks for them
+        raise InvalidAnswer(phrases.NOT_UTF_8)
+    return parse(text)
+
+
 def _break(line: str, width: int) -> str:
     indent = line[: len(line) - len(line.lstrip())]
     if len(line) < width:
@@ -94,7 +103,7 @@ class Questions:
         """Return an answer that `parse` accepts; empty ones are the default. Raises InvalidFlag for a bad flag."""
         if (given := self._given.pop(flag, None)) is not None:
             try:
-                return parse(given.strip())
+                return _parse_text(parse, given.strip())
             except InvalidAnswer as error:
                 raise InvalidFlag(f"--{flag}: {error}") from None
         while self._prompt is not None:
@@ -102,7 +111,7 @@ class Questions:
             if not typed:
                 return default
             try:
-                return parse(typed)
+                return _parse_text(parse, typed)
             except InvalidAnswer as error:
                 self.say(phrases.INVALID.format(reason=error))
         return default

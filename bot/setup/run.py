@@ -1,19 +1,20 @@
 """Runs the steps of `commonplace init`, saves after each, and says what was set up."""
 
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from bot.config.errors import ConfigError
-from bot.config.settings import Settings
+from bot.config.settings import config_file
 from bot.process_lock import is_workspace_open
 from bot.setup import phrases
 from bot.setup.errors import InvalidFlag, SetupFailed
+from bot.setup.notes import make_folders
 from bot.setup.service import is_clone
 from bot.setup.setup import Setup
 from bot.setup.steps import Step
-from memory.disk import make_private_folder
 
 PROGRAM = "commonplace"
 
@@ -54,12 +55,6 @@ def ask_steps(setup: Setup, steps: Sequence[Step]) -> bool:
     return True
 
 
-def make_folders(settings: Settings) -> None:
-    """Create the folders of the workspace. Raises OSError."""
-    make_private_folder(settings.private_folder)
-    settings.memory_folder.mkdir(parents=True, exist_ok=True)
-
-
 def _take(setup: Setup, step: Step) -> str:
     summary = step.take(setup)
     if setup.questions.is_unattended and (unused := [f for f in step.flags if setup.questions.has(f)]):
@@ -87,16 +82,16 @@ def _say_what_is_set(setup: Setup, steps: Sequence[Step], done: dict[str, str]) 
     if is_workspace_open(settings.private_folder / "locks", sweep=False):
         say(phrases.NEXT_RESTART)
     elif not done.get("service"):
-        say(phrases.NEXT_START.format(command=start_command(files.file)))
+        say(phrases.NEXT_START.format(command=command_line("run", files.file)))
     bots = [done[name].partition(",")[0] for name in settings.channels if done.get(name)]
     say(phrases.NEXT_SAY.format(where=bots[0]) if bots else phrases.NEXT_SAY_TERMINAL)
 
 
-def start_command(file: Path) -> str:
-    """Return what starts the service with this settings file, as one types it here."""
-    is_here = file.parent == Path.cwd() and file.name == "config.toml"
-    if is_here and is_clone(file.parent):
+def command_line(command: str, file: Path) -> str:
+    """Return what runs a command with this settings file, as one types it here."""
+    is_found_here = file == config_file()
+    if command == "run" and is_found_here and file.parent == Path.cwd() and is_clone(file.parent):
         return "make run"
     called = Path(sys.argv[0])
-    is_found = shutil.which(PROGRAM) or called.name != PROGRAM
-    return f"{PROGRAM if is_found else called} run" + ("" if is_here else f" --config {file}")
+    program = PROGRAM if shutil.which(PROGRAM) or called.name != PROGRAM else str(called)
+    return shlex.join([program, command, *([] if is_found_here else ["--config", str(file)])])

@@ -4,13 +4,16 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from bot.config.settings import SECRETS_NAME
 from bot.setup import phrases
 from bot.setup.errors import SetupFailed
+from bot.setup.file_writing import PRIVATE_MODE, NewFile, write_files
 from bot.setup.questions import AnswerOption
 from bot.setup.service_files import ServiceFile, launchd_agent, systemd_unit
-from bot.setup.settings_files import SettingsFiles, write_file
+from bot.setup.settings_files import SettingsFiles
 from bot.setup.setup import Setup
 from memory.disk import reason
 
@@ -29,11 +32,12 @@ def set_up_service(setup: Setup) -> str:
     if setup.questions.is_unattended or is_clone(setup.files.file.parent):
         options.append(AnswerOption(DOCKER, phrases.SERVICE_DOCKER, phrases.SERVICE_DOCKER_NEEDS))
     chosen = setup.questions.choose("service", phrases.ASK_SERVICE, options, default=NONE)
+    if chosen == NONE:
+        return ""
+    setup.files.save()  # the service reads them as soon as it starts
     if chosen == DOCKER:
         return _set_up_docker(setup)
-    return (
-        _write_service(setup, FILES[chosen](setup.files.file, setup.environment)) if chosen in FILES else ""
-    )
+    return _write_service(setup, FILES[chosen](setup.files.file, setup.environment))
 
 
 def is_clone(folder: Path) -> bool:
@@ -46,20 +50,19 @@ def is_clone(folder: Path) -> bool:
 
 def _write_service(setup: Setup, service: ServiceFile) -> str:
     questions, path = setup.questions, service.path
-    try:
-        present = path.read_text("utf-8") if path.exists() else None
-        if present == service.text:
-            questions.say(phrases.SERVICE_SAME.format(file=path))
-        else:
-            questions.say(phrases.SERVICE_FILE.format(file=path))
-            shown = "\n".join(f"    {line}" for line in service.text.splitlines())
-            questions.say(f"{shown}\n", verbatim=True)
-            if not questions.is_unattended and not questions.confirm("", phrases.SERVICE_WRITE, default=True):
-                return ""
-            write_file(path, service.text, mode=0o644)
-    except OSError as error:
-        text = phrases.NOT_WRITABLE.format(file=path, reason=reason(error))
-        raise SetupFailed(text) from error
+    present = _read_present(path)
+    if present == service.text:
+        questions.say(phrases.SERVICE_SAME.format(file=path))
+    else:
+        questions.say(phrases.SERVICE_FILE.format(file=path))
+        shown = "\n".join(f"    {line}" for line in service.text.splitlines())
+        questions.say(f"{shown}\n", verbatim=True)
+        if present is not None:
+            questions.say(phrases.SERVICE_OTHER)
+        ask = phrases.SERVICE_WRITE if present is None else phrases.SERVICE_REPLACE
+        if not (questions.is_unattended or questions.confirm("", ask, default=present is None)):
+            return ""
+        write_files(NewFile(path, service.text.encode(), 0o644))
     is_started = questions.confirm("start", phrases.SERVICE_START, default=False) and _start(setup, service)
     if not is_started:
         shown = " && ".join(map(shlex.join, service.start))
@@ -69,23 +72,38 @@ def _write_service(setup: Setup, service: ServiceFile) -> str:
     return phrases.SERVICE_SET.format(file=path)
 
 
+def _read_present(path: Path) -> str | None:
+    """Return the text of the file that is there; None if there is none. Raises SetupFailed."""
+    try:
+        return path.read_text("utf-8", "replace") if path.is_file() else None
+    except OSError as error:
+        raise SetupFailed(phrases.NOT_WRITABLE.format(file=path, reason=reason(error))) from error
+
+
 def _start(setup: Setup, service: ServiceFile) -> bool:
-    """Start the service; return whether that worked."""
+    """Start the service, or the new version of one that runs; return whether that worked."""
+    if service.stop:
+        with suppress(OSError, subprocess.TimeoutExpired):  # it need not run
+            subprocess.run(service.stop, capture_output=True, timeout=SECONDS, check=False)  # noqa: S603
     return all(_run(setup, command, setup.files.file.parent) for command in service.start)
 
 
 def _run(setup: Setup, command: Sequence[str], folder: Path) -> bool:
+    """Run a command; return whether it succeeded. Raises SetupFailed if not, and nobody is there to read it."""
     try:
         done = subprocess.run(  # noqa: S603 - fixed programs, no shell
-            command, cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False
+            command, cwd=folder, capture_output=True, errors="replace", timeout=SECONDS, check=False
         )
         said = "" if done.returncode == 0 else (done.stderr.strip() or f"exit code {done.returncode}")
     except (OSError, subprocess.TimeoutExpired) as error:
         said = reason(error) if isinstance(error, OSError) else f"no answer within {SECONDS:g} s"
-    if said:
-        shown = shlex.join(command)
-        setup.questions.say(phrases.SERVICE_FAILED.format(command=shown, reason=said.splitlines()[-1]))
-    return not said
+    if not said:
+        return True
+    text = phrases.SERVICE_FAILED.format(command=shlex.join(command), reason=said.splitlines()[-1])
+    if setup.questions.is_unattended:
+        raise SetupFailed(text)
+    setup.questions.say(f"  {text}")
+    return False
 
 
 # -- Docker -------------------------------------------------------------------------------------------------
@@ -103,7 +121,6 @@ def _set_up_docker(setup: Setup) -> str:
     if target.exists():
         setup.questions.say(phrases.DOCKER_KEPT.format(file=target))
     else:
-        setup.files.save()
         _copy_settings(setup.files, target)
         shown = target.relative_to(folder)
         setup.questions.say(phrases.DOCKER_COPIED.format(folder=target.parent, file=shown))
@@ -115,9 +132,14 @@ def _set_up_docker(setup: Setup) -> str:
 def _copy_settings(files: SettingsFiles, target: Path) -> None:
     """Copy both files; the server listens for the container's port if it has a token."""
     has_token = bool(files.settings().server.token.get_secret_value())
-    for source in (files.secrets_file, files.file):
-        if source.exists():
-            write_file(target.with_name(source.name), source.read_text("utf-8"), mode=0o600)
+    sources = {target.with_name(SECRETS_NAME): files.secrets_file, target: files.file}
+    write_files(
+        *(
+            NewFile(copy, source.read_bytes(), PRIVATE_MODE)
+            for copy, source in sources.items()
+            if source.exists() and not copy.exists()
+        )
+    )
     if has_token:
         copied = SettingsFiles(target)
         copied.set(("server", "host"), "0.0.0.0")  # noqa: S104 - the container's own; compose.yaml publishes it

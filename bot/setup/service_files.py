@@ -2,10 +2,14 @@
 
 import os
 import plistlib
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from bot.setup import phrases
+from bot.setup.errors import SetupFailed
 
 LABEL = "commonplace"
 
@@ -37,6 +41,8 @@ class ServiceFile:
     path: Path
     text: str
     start: tuple[tuple[str, ...], ...]
+    stop: tuple[str, ...] = ()
+    """The command that stops what runs now, if `start` would fail beside it."""
 
 
 def service_command(config: Path) -> list[str]:
@@ -47,12 +53,17 @@ def service_command(config: Path) -> list[str]:
 
 
 def systemd_unit(config: Path, environment: Mapping[str, str]) -> ServiceFile:
-    """Return the unit of the user's systemd."""
-    base = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    """Return the unit of the user's systemd. Raises SetupFailed for a folder that no unit can name."""
+    named = Path(environment.get("XDG_CONFIG_HOME", ""))
+    base = named if named.is_absolute() else Path.home() / ".config"
     name = f"{LABEL}.service"
-    text = SYSTEMD_UNIT.format(
-        folder=_escape_path(config.parent), command=" ".join(map(_quote, service_command(config)))
-    )
+    folder = str(config.parent)
+    if not folder.isprintable() or folder.endswith(("\\", " ")):  # WorkingDirectory knows no quotes
+        raise SetupFailed(phrases.FOLDER_NOT_FOR_SERVICE.format(name="systemd", folder=repr(folder)))
+    command = service_command(config)
+    if not _is_plain(command[0]):  # systemd takes quotes, backslashes and "$" only in arguments
+        command.insert(0, "/usr/bin/env")
+    text = SYSTEMD_UNIT.format(folder=folder.replace("%", "%%"), command=" ".join(map(_quote, command)))
     start = (
         ("systemctl", "--user", "daemon-reload"),
         ("systemctl", "--user", "enable", name),
@@ -62,8 +73,12 @@ def systemd_unit(config: Path, environment: Mapping[str, str]) -> ServiceFile:
 
 
 def launchd_agent(config: Path, environment: Mapping[str, str]) -> ServiceFile:
-    """Return the agent of the user's launchd."""
+    """Return the agent of the user's launchd. Raises SetupFailed for a folder that no property list can name."""
     del environment
+    if not str(config).isprintable():
+        raise SetupFailed(
+            phrases.FOLDER_NOT_FOR_SERVICE.format(name="launchd", folder=repr(str(config.parent)))
+        )
     path = Path.home() / "Library" / "LaunchAgents" / f"{LABEL}.plist"
     log = str(Path.home() / "Library" / "Logs" / f"{LABEL}.log")
     content = {
@@ -77,16 +92,18 @@ def launchd_agent(config: Path, environment: Mapping[str, str]) -> ServiceFile:
         "StandardErrorPath": log,
     }
     text = plistlib.dumps(content, sort_keys=False).decode()
-    start = (("launchctl", "bootstrap", f"gui/{os.getuid()}", str(path)),)
-    return ServiceFile(path, text, start)
+    domain = f"gui/{os.getuid()}"
+    start = (("launchctl", "bootstrap", domain, str(path)),)
+    return ServiceFile(path, text, start, stop=("launchctl", "bootout", f"{domain}/{LABEL}"))
+
+
+def _is_plain(argument: str) -> bool:
+    return re.fullmatch(r"[\w./:=@+-]+", argument, re.ASCII) is not None
 
 
 def _quote(argument: str) -> str:
     """Return an argument as systemd reads it back: with quotes, and without specifiers and variables."""
+    if _is_plain(argument):
+        return argument
     escaped = argument.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
-    return f'"{escaped}"' if escaped != argument or " " in argument else argument
-
-
-def _escape_path(path: Path) -> str:
-    """Return a folder for WorkingDirectory, which takes the rest of the line."""
-    return str(path).replace("%", "%%")
+    return f'"{escaped}"'

@@ -1,28 +1,27 @@
 """The settings file and the file of secrets beside it, edited together and written completely or not at all."""
 
 import os
-import stat
 import tomllib
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
-from bot.config.errors import format_key
+from bot.config.errors import ConfigError, format_key
 from bot.config.example import example_config
 from bot.config.settings import SECRETS_NAME, ReadFrom, Settings, check_tables, resolve_settings
-from bot.config.toml_file import read_toml
+from bot.config.toml_file import MAX_FILE_BYTES, read_toml
 from bot.setup import phrases
 from bot.setup.errors import SetupFailed
+from bot.setup.file_writing import PRIVATE_MODE, NewFile, write_files
 from bot.setup.toml_edit import NotEditable, add_table, set_value
-from memory.disk import reason, sync_folder
 
 if TYPE_CHECKING:
     from bot.setup.toml_edit import Keys
 
-PRIVATE_MODE = 0o600
+MARK = "\ufeff"
+"""The byte order mark, with which Windows editors often begin a file."""
+WINDOWS_END = "\r\n"
 
 
 @dataclass(slots=True)
@@ -33,31 +32,36 @@ class _Edited:
     before: str | None
     """None if there is no file yet."""
     text: str
-    """With plain line ends."""
+    """With plain line ends, unless the file has both kinds."""
 
     @property
     def is_changed(self) -> bool:
-        return self.text != _plain_lines(self.before)
+        return self.text != _plain_text(self.before)
 
     @property
     def tables(self) -> Mapping[str, Any]:
         return tomllib.loads(self.text)
 
     @property
-    def newline(self) -> str:
-        return "\r\n" if "\r\n" in (self.before or "") else "\n"
+    def content(self) -> bytes:
+        """The new content, with the byte order mark and the line ends of the present one."""
+        before = self.before or ""
+        text = self.text.replace("\n", WINDOWS_END) if _has_windows_ends(before) else self.text
+        return (MARK * before.startswith(MARK) + text).encode()
 
 
 class SettingsFiles:
     """Edits are kept in memory until `save`; `discard` drops them."""
 
     def __init__(self, file: Path, *, workspace: Path | None = None) -> None:
-        """`file` need not exist; then it will be the commented example. `workspace`: the option of the command.
+        """`file` need not exist; then it will be the commented example. `workspace`: what is set with the first `save`.
 
-        Raises `ConfigError` if a file is not TOML.
+        Raises `ConfigError` if a file is not TOML, or is none that can be edited.
         """
         self.file = file
-        self.workspace = workspace
+        self._workspace = workspace
+        if file == self.secrets_file:
+            raise ConfigError(phrases.CALLED_LIKE_SECRETS.format(file=file))
         self._read()
 
     @property
@@ -71,20 +75,23 @@ class SettingsFiles:
         return self._config.before is None
 
     def set(self, keys: "Keys", value: Any) -> None:
-        """Set a value in the settings file. Raises SetupFailed if the file cannot be edited."""
-        if _value_of(self._config.tables, keys) == value:
-            return
-        try:
-            self._config.text = set_value(self._config.text, keys, value)
-        except NotEditable as error:
-            raise SetupFailed(phrases.NOT_EDITABLE.format(file=self.file, advice=error)) from None
+        """Set a value in the settings file, or in that of secrets if it is there. Raises SetupFailed."""
+        edited = self._holder(keys)
+        if _value_of(edited.tables, keys) != value:
+            self._edit(edited, lambda text: set_value(text, keys, value))
 
     def add_table(self, keys: "Keys", values: Mapping[str, Any]) -> None:
-        """Add a table to a list of tables in the settings file. Raises SetupFailed if it cannot be edited."""
+        """Add a table to a list of tables, in the file that `set` would edit. Raises SetupFailed."""
+        self._edit(self._holder(keys), lambda text: add_table(text, keys, values))
+
+    def _holder(self, keys: "Keys") -> _Edited:
+        return self._config if _value_of(self._secrets.tables, keys) is None else self._secrets
+
+    def _edit(self, edited: _Edited, edit: Callable[[str], str]) -> None:
         try:
-            self._config.text = add_table(self._config.text, keys, values)
+            edited.text = edit(edited.text)
         except NotEditable as error:
-            raise SetupFailed(phrases.NOT_EDITABLE.format(file=self.file, advice=error)) from None
+            raise SetupFailed(phrases.NOT_EDITABLE.format(file=edited.path, advice=error)) from None
 
     def set_secret(self, keys: "Keys", value: str) -> None:
         """Set a value in the file of secrets, and empty it in the settings file. Raises SetupFailed."""
@@ -98,18 +105,20 @@ class SettingsFiles:
 
     def settings(self) -> Settings:
         """Return the settings as they will be once this is saved. Raises `ConfigError`."""
-        return self._settings_with({})
+        return self._resolve(check_tables(self._tables))
 
-    def check(self, keys: "Keys", value: Any) -> None:
-        """Raise `ConfigError` if the settings cannot have this value."""
+    def settings_with(self, keys: "Keys", value: Any) -> Settings:
+        """Return the settings with this value, whatever a variable says. Raises `ConfigError`."""
         for key in reversed(keys):
             value = {key: value}
-        self._settings_with({Path(): value})
+        return self._resolve(check_tables(self._tables, first=value))
 
-    def _settings_with(self, first: Mapping[Path, Mapping[str, Any]]) -> Settings:
-        tables = {**first, self._secrets.path: self._secrets.tables, self._config.path: self._config.tables}
-        origin = ReadFrom(self.file, self.secrets_file, self.file, self.workspace)
-        return resolve_settings(check_tables(tables), origin)
+    @property
+    def _tables(self) -> dict[Path, Mapping[str, Any]]:
+        return {each.path: each.tables for each in (self._secrets, self._config)}
+
+    def _resolve(self, settings: Settings) -> Settings:
+        return resolve_settings(settings, ReadFrom(self.file, self.secrets_file, self.file))
 
     def discard(self) -> None:
         """Drop what was not saved, and read the files again."""
@@ -117,30 +126,36 @@ class SettingsFiles:
 
     def save(self) -> None:
         """Write what has changed, secrets first. Raises SetupFailed or `ConfigError`; nothing is half written."""
-        if not (self._config.is_changed or self._secrets.is_changed):
+        changed = [each for each in (self._secrets, self._config) if each.is_changed]
+        if not changed:
             return
         self.settings()
-        for edited in (self._secrets, self._config):
-            if edited.is_changed:
-                if _read_text(edited.path) != edited.before:
-                    raise SetupFailed(phrases.CHANGED_MEANWHILE.format(file=edited.path))
-                mode = PRIVATE_MODE if edited is self._secrets else None
-                try:
-                    write_file(edited.path, edited.text.replace("\n", edited.newline), mode=mode)
-                except OSError as error:
-                    text = phrases.NOT_WRITABLE.format(file=edited.path, reason=reason(error))
-                    raise SetupFailed(text) from error
+        for each in changed:
+            if _read_text(each.path) != each.before:
+                raise SetupFailed(phrases.CHANGED_MEANWHILE.format(file=each.path))
+            if len(each.content) > MAX_FILE_BYTES:
+                raise SetupFailed(phrases.TOO_LARGE.format(file=each.path))
+        modes = {self._secrets.path: PRIVATE_MODE}
+        write_files(*(NewFile(each.path, each.content, modes.get(each.path)) for each in changed))
+        self._workspace = None
         self._read()
 
     def _read(self) -> None:
         config, secrets = _read_text(self.file), _read_text(self.secrets_file)
-        text = example_config() if config is None else _plain_lines(config)
+        text = example_config() if config is None else _plain_text(config)
         self._config = _Edited(self.file, config, text)
-        self._secrets = _Edited(self.secrets_file, secrets, _plain_lines(secrets))
+        self._secrets = _Edited(self.secrets_file, secrets, _plain_text(secrets))
+        if self._workspace is not None:
+            self.set(("workspace",), str(self._workspace))
 
 
-def _plain_lines(text: str | None) -> str:
-    return (text or "").replace("\r\n", "\n")
+def _plain_text(text: str | None) -> str:
+    text = (text or "").removeprefix(MARK)
+    return text.replace(WINDOWS_END, "\n") if _has_windows_ends(text) else text
+
+
+def _has_windows_ends(text: str) -> bool:
+    return 0 < text.count(WINDOWS_END) == text.count("\n")
 
 
 def _value_of(tables: Any, keys: Sequence[str]) -> Any:
@@ -152,39 +167,11 @@ def _value_of(tables: Any, keys: Sequence[str]) -> Any:
 
 
 def _read_text(path: Path) -> str | None:
-    """Return the text of a TOML file, its lines ending as they do; None if there is no file. Raises `ConfigError`."""
+    """Return the text of a TOML file as it is; None if there is no file. Raises `ConfigError`."""
     if not os.path.lexists(path):
         return None
+    if path.exists() and not path.is_file() and not path.is_dir():  # a pipe may never end
+        raise ConfigError(phrases.NOT_A_SETTINGS_FILE.format(file=path))
     read_toml(path)  # says in our words what is wrong with it
-    with path.open(encoding="utf-8-sig", newline="") as stream:
+    with path.open(encoding="utf-8", newline="") as stream:
         return stream.read()
-
-
-def write_file(path: Path, text: str, *, mode: int | None) -> None:
-    """Write a file completely or not at all; a link stays one. Raises OSError.
-
-    `mode`: permissions; None for those of the present file, or for only us.
-    """
-    path = Path(os.path.realpath(path))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    draft = f".{path.name}.{uuid4().hex}"
-    try:
-        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_MODE, dir_fd=folder)
-        with os.fdopen(fd, "w", encoding="utf-8", newline="") as stream:
-            with suppress(FileNotFoundError):
-                present = path.stat()
-                if (present.st_uid, present.st_gid) != (os.geteuid(), os.getegid()):
-                    os.fchown(fd, present.st_uid, present.st_gid)
-                os.fchmod(fd, stat.S_IMODE(present.st_mode))
-            if mode is not None:
-                os.fchmod(fd, mode)
-            stream.write(text)
-            stream.flush()
-            os.fsync(fd)
-        os.rename(draft, path.name, src_dir_fd=folder, dst_dir_fd=folder)
-        sync_folder(folder)
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(draft, dir_fd=folder)
-        os.close(folder)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bot.config.errors import ConfigError
+from bot.config.settings import Settings
 from bot.setup import phrases
 from bot.setup.errors import SetupFailed
 from bot.setup.questions import AnswerOption, InvalidAnswer, Parse, Questions
@@ -39,12 +40,12 @@ class Setup:
 
         return parse
 
-    def check(self, keys: "Keys", value: Any) -> None:
-        """Raise InvalidAnswer if the settings cannot have this value."""
+    def check(self, keys: "Keys", value: Any) -> Settings:
+        """Return the settings with this value. Raises InvalidAnswer if they cannot have it."""
         try:
-            self.files.check(keys, value)
-        except ConfigError as error:  # it is in no file yet
-            raise InvalidAnswer(str(error).partition(" (in ")[0]) from None
+            return self.files.settings_with(keys, value)
+        except ConfigError as error:
+            raise InvalidAnswer(str(error)) from None
 
     def what_now(self, reason: str, *, is_rejected: bool) -> str:
         """Say why a test failed; return `again`, `keep` or `skip`.

@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from bot.config.errors import format_key
@@ -34,9 +35,10 @@ def set_value(text: str, keys: Keys, value: Any) -> str:
             tables = tables.setdefault(key, {})
         tables[keys[-1]] = value
 
+    tables, line = keys[:-1], f"{format_key(keys[-1:])} = {to_toml(value)}\n"
     edits = (
         lambda: _edit(text, lambda document: _set_in(document, keys, value)),
-        lambda: _append(text, f"[{format_key(keys[:-1])}]", {keys[-1]: value}),
+        lambda: _append(text, f"[{format_key(tables)}]", {keys[-1]: value}) if tables else f"{line}\n{text}",
     )
     return _first_good(text, edits, change, advice=f"set {format_key(keys)} = {to_toml(value)}")
 
@@ -112,7 +114,12 @@ def _first_good(
     change(wanted)
     for edit in edits:
         edited = edit()
-        if edited is not None and _parse(edited) == wanted and not _comments(text) - _comments(edited):
+        if (
+            edited is not None
+            and _parse(edited) == wanted
+            and not _comments(text) - _comments(edited)
+            and _keeps_tables(text, edited)
+        ):
             return edited
     raise NotEditable(advice)
 
@@ -122,6 +129,19 @@ def _parse(text: str) -> Tables | None:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return None
+
+
+def _keeps_tables(text: str, edited: str) -> bool:
+    """Return whether no table has moved: what changed, from its first line to its last, is inside of one."""
+    before, after = text.splitlines(), edited.splitlines()
+    begins = _count_same(before, after)
+    ends = len(before) - _count_same(reversed(before[begins:]), reversed(after[begins:]))
+    return not any(line.lstrip().startswith("[") for line in before[begins:ends])
+
+
+def _count_same(some: Iterable[str], others: Iterable[str]) -> int:
+    """Return how many lines are the same from the start."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(some, others, strict=False)))
 
 
 def _comments(text: str) -> Counter[str]:

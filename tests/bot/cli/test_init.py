@@ -1,6 +1,7 @@
 """`commonplace init` as a command: without a terminal by its flags, and in a real terminal window."""
 
 import asyncio
+import os
 import re
 import shlex
 import time
@@ -157,6 +158,91 @@ def test_the_commands_of_the_page_work(commonplace: Commonplace) -> None:
     config = (commonplace.folder / "config.toml").read_text()
     assert 'name = "Robin"' in config
     assert 'owners = ["telegram:123456789"]' in config
+    assert (commonplace.folder / ".config/systemd/user/commonplace.service").exists()
+
+
+# -- which file ---------------------------------------------------------------------------------------------
+
+
+def test_a_folder_with_the_name_of_a_step_is_written_with_a_slash(commonplace: Commonplace) -> None:
+    for typed in ("./telegram", "telegram/", f"{commonplace.folder}/telegram"):
+        commonplace.output_of("init", typed)
+        (commonplace.folder / "telegram" / "config.toml").unlink()
+
+
+def test_a_tilde_is_the_home_folder_wherever_a_path_stands(commonplace: Commonplace) -> None:
+    commonplace.output_of("init", "--config=~/a.toml", "--workspace=~/notes")
+    assert f'workspace = "{commonplace.folder}/notes"' in (commonplace.folder / "a.toml").read_text()
+    commonplace.output_of("init", "~/home")
+    assert (commonplace.folder / "home" / "config.toml").exists()
+    assert not (commonplace.folder / "~").exists()
+    assert "that home folder does not exist" in commonplace.error_of(
+        "init", "--workspace=~nobody-x/a", code=2
+    )
+
+
+def test_a_folder_and_a_settings_file_are_one_too_many(commonplace: Commonplace) -> None:
+    assert "not both" in commonplace.error_of("init", "home", "--config", "mine.toml", code=2)
+    assert list(commonplace.folder.glob("*.toml")) == []
+
+
+def test_the_command_to_go_on_with_can_be_pasted_into_a_shell(commonplace: Commonplace) -> None:
+    out = commonplace.output_of("init", "it's mine")
+    [command] = re.findall(r"^Next: commonplace (.*)$", out, flags=re.MULTILINE)
+    assert shlex.split(command) == ["chat", "--config", f"{commonplace.folder}/it's mine/config.toml"]
+    assert "\nNext: commonplace chat\n" in commonplace.output_of("init")
+
+
+def test_a_file_that_cannot_be_settings_is_refused_before_anything_is_read(commonplace: Commonplace) -> None:
+    os.mkfifo(commonplace.folder / "pipe")
+    assert "a pipe, a socket or a device" in commonplace.error_of(
+        "init", "--config", "pipe", "--page-token", code=2
+    )
+    (commonplace.folder / "secrets.toml").write_text("# mine\n")
+    error = commonplace.error_of("init", "--config", "secrets.toml", "--page-token", code=2)
+    assert "the name of the file of secrets" in error
+    assert (commonplace.folder / "secrets.toml").read_text() == "# mine\n"
+
+
+# -- flags --------------------------------------------------------------------------------------------------
+
+
+def test_a_flag_of_another_step_is_told(commonplace: Commonplace) -> None:
+    error = commonplace.error_of("init", "you", "--name", "Robin", "--page-token", code=2)
+    assert "--page-token" in error
+    assert "page" in error
+    assert not (commonplace.folder / "config.toml").exists()
+
+
+def test_an_empty_flag_is_told(commonplace: Commonplace) -> None:
+    for value in ("", " "):
+        assert "--timezone" in commonplace.error_of("init", "--timezone", value, code=2)
+    assert not (commonplace.folder / "config.toml").exists()
+
+
+def test_what_is_not_utf_8_is_told(commonplace: Commonplace) -> None:
+    for flag in ("--name", "--vault"):
+        assert "not UTF-8" in commonplace.error_of("init", flag, b"M\xfcller", code=2)
+
+
+def test_a_step_that_fails_leaves_no_new_file_behind(commonplace: Commonplace) -> None:
+    commonplace.error_of("init", "--timezone", "Mars", code=2)
+    assert not (commonplace.folder / "config.toml").exists()
+
+
+def test_the_same_flags_twice_change_nothing_more(commonplace: Commonplace) -> None:
+    (commonplace.folder / "vault").mkdir()
+    flags = ("init", "--name", "Robin", "--vault", "vault", "--vault-write", "--service", "systemd")
+    commonplace.output_of(*flags)
+    before = {file: file.read_bytes() for file in commonplace.folder.rglob("*") if file.is_file()}
+    commonplace.output_of(*flags)
+    assert {file: file.read_bytes() for file in commonplace.folder.rglob("*") if file.is_file()} == before
+
+
+def test_a_service_that_does_not_start_is_a_failure(commonplace: Commonplace) -> None:
+    done = commonplace("init", "--service", "systemd", "--start", environment={"PATH": "/nowhere"})
+    assert done.returncode == 1
+    assert "systemctl --user daemon-reload failed" in done.stderr
     assert (commonplace.folder / ".config/systemd/user/commonplace.service").exists()
 
 

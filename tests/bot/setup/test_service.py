@@ -1,5 +1,6 @@
 """The step about running all the time: the files for systemd, launchd and Docker."""
 
+import asyncio
 import os
 import plistlib
 import shutil
@@ -10,8 +11,12 @@ from pathlib import Path
 import pytest
 
 from bot.setup.errors import SetupFailed
+from bot.setup.questions import Questions
+from bot.setup.run import run_steps
 from bot.setup.service_files import launchd_agent, service_command, systemd_unit
-from tests.bot.setup.setting_up import answer, give, without_variables
+from bot.setup.settings_files import SettingsFiles
+from bot.setup.setup import Setup
+from tests.bot.setup.setting_up import answer, give, step_named, without_variables
 
 ROOT = Path(__file__).parent.parent.parent.parent
 
@@ -27,6 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     calls, broken = tmp_path / "calls", tmp_path / "broken"
     lines = (
         "#!/bin/sh",
+        f'test -e config.toml || echo "without settings" >>"{calls}"',
         f'echo "$@" >>"{calls}"',
         f'test ! -e "{broken}" || {{ echo "no bus" >&2; exit 1; }}',
     )
@@ -65,9 +71,38 @@ async def test_a_start_that_fails_is_told_and_the_unit_stays(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "broken").write_text("")
-    await give(folder, "service", service="systemd", start="yes")
-    assert "systemctl --user daemon-reload failed: no bus" in capsys.readouterr().out
+    await answer(folder, "service", ("Number", "2"), ("Write it?", ""), ("Start it now", "y"))
+    assert "  systemctl --user daemon-reload failed: no bus\n" in capsys.readouterr().out
+    with pytest.raises(SetupFailed, match="systemctl --user daemon-reload failed: no bus"):
+        await give(folder, "service", service="systemd", start="yes")
     assert unit_in(folder).exists()
+
+
+async def test_the_settings_are_there_before_the_service_starts(folder: Path) -> None:
+    await answer(folder, "service", ("Number", "2"), ("Write it?", ""), ("Start it now", "y"))
+    assert "without settings" not in (folder / "calls").read_text()
+
+
+async def test_another_unit_is_replaced_only_if_that_is_wanted(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unit_in(folder).parent.mkdir(parents=True)
+    unit_in(folder).write_bytes(b"# mine, from M\xfcnchen\n")
+    await answer(folder, "service", ("Number", "2"), ("Replace it? [y/N]", ""))
+    assert unit_in(folder).read_bytes() == b"# mine, from M\xfcnchen\n"
+    assert "another text is there" in capsys.readouterr().out
+    await answer(folder, "service", ("Number", "2"), ("Replace it? [y/N]", "y"), ("Start it now", ""))
+    assert "ExecStart=" in unit_in(folder).read_text()
+
+
+async def test_a_unit_that_is_masked_is_left_alone(folder: Path) -> None:
+    """`systemctl mask` makes it a link to /dev/null, which must not become a file."""
+    unit_in(folder).parent.mkdir(parents=True)
+    os.mkfifo(folder / "null")
+    unit_in(folder).symlink_to(folder / "null")
+    with pytest.raises(SetupFailed, match="a pipe, a socket or a device"):
+        await give(folder, "service", service="systemd")
+    assert (folder / "null").is_fifo()
 
 
 def test_the_unit_names_the_program_and_the_settings_by_whole_paths(folder: Path) -> None:
@@ -78,13 +113,23 @@ def test_the_unit_names_the_program_and_the_settings_by_whole_paths(folder: Path
     assert f'--config "{escaped.replace("$", "$$")}"' in unit.text
     assert f"WorkingDirectory={folder}/my $HOME 100%%\n" in unit.text
     assert Path(service_command(config)[0]).is_absolute()
+    # The specification of XDG: a relative path does not count.
+    home = folder / ".config/systemd/user/commonplace.service"
+    assert systemd_unit(config, {"XDG_CONFIG_HOME": "elsewhere"}).path == home
+
+
+ODD_NAMES = ("plain", "with a space", "100% $HOME", "it's", 'a "b"', "back\\slash", "ü;#~", "' '")
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
-def test_systemd_takes_the_unit(folder: Path) -> None:
-    for name in ("plain", "with a space", "100% $HOME"):
+def test_systemd_takes_the_unit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ODD_NAMES:
         config = folder / name / "config.toml"
         config.parent.mkdir()
+        program = folder / name / "commonplace"
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+        monkeypatch.setattr(sys, "executable", str(folder / name / "python"))
         unit = systemd_unit(config, {})
         file = folder / name / "commonplace.service"
         file.write_text(unit.text)
@@ -98,6 +143,14 @@ def test_systemd_takes_the_unit(folder: Path) -> None:
         assert (found.returncode, found.stderr) == (0, ""), name
 
 
+def test_a_path_that_a_unit_cannot_hold_is_refused(folder: Path) -> None:
+    for name in ("a\nExecStartPre=b", "tab\there", "ends with \\", "ends with a space "):
+        with pytest.raises(SetupFailed, match="systemd cannot be given the folder"):
+            systemd_unit(folder / name / "config.toml", {})
+    with pytest.raises(SetupFailed, match="launchd cannot be given the folder"):
+        launchd_agent(folder / "a\x01b" / "config.toml", {})
+
+
 def test_launchd_gets_a_property_list(folder: Path) -> None:
     config = folder / "a & b" / "config.toml"
     agent = launchd_agent(config, {})
@@ -106,6 +159,8 @@ def test_launchd_gets_a_property_list(folder: Path) -> None:
     assert content["ProgramArguments"] == service_command(config)
     assert content["WorkingDirectory"] == str(config.parent)
     assert content["KeepAlive"] == {"SuccessfulExit": False}
+    # An agent that runs is stopped first: launchd takes each only once.
+    assert agent.stop == ("launchctl", "bootout", f"gui/{os.getuid()}/commonplace")
     assert agent.start[0][:2] == ("launchctl", "bootstrap")
 
 
@@ -136,6 +191,26 @@ async def test_docker_gets_its_folders_and_its_settings(
     assert "docker compose up -d" in said
     assert "host.docker.internal" in said
     (folder / "config" / "config.toml").write_text("# theirs\n")
+    (folder / "secrets.toml").write_text('[server]\ntoken = "u"\n')
     await answer(folder, "service", ("Number", "docker"))
+    assert '"t"' in (folder / "config" / "secrets.toml").read_text()
     assert (folder / "config" / "config.toml").read_text() == "# theirs\n"
     assert "was left unchanged" in capsys.readouterr().out
+
+
+async def test_the_container_gets_settings_of_any_name_as_config_toml(folder: Path) -> None:
+    (folder / "docker").mkdir()
+    shutil.copy2(ROOT / "docker/setup", folder / "docker/setup")
+    shutil.copy2(ROOT / "compose.yaml", folder)
+    (folder / "mine.toml").write_bytes(b'# mine\r\ntimezone = "Asia/Tokyo"\r\n')
+
+    def take() -> None:
+        with asyncio.Runner() as runner:
+            files = SettingsFiles(folder / "mine.toml")
+            run_steps(
+                Setup(files, Questions({"service": "docker"}), os.environ, runner), [step_named("service")]
+            )
+
+    await asyncio.to_thread(take)
+    assert (folder / "config/config.toml").read_bytes() == b'# mine\r\ntimezone = "Asia/Tokyo"\r\n'
+    assert not (folder / "config/mine.toml").exists()

@@ -1,5 +1,6 @@
 """config.toml and secrets.toml, edited together."""
 
+import os
 import stat
 from pathlib import Path
 
@@ -77,6 +78,17 @@ def test_nothing_is_written_without_a_change_or_after_discard(file: Path) -> Non
     assert (file.stat().st_mtime_ns, file.stat().st_ino) == before
 
 
+def test_the_workspace_is_set_with_the_first_save_whatever_was_discarded_before(file: Path) -> None:
+    files = SettingsFiles(file, workspace=file.parent / "notes")
+    files.set(("agent", "name"), "Robin")
+    files.discard()
+    files.save()
+    assert f'workspace = "{file.parent}/notes"' in file.read_text()
+    files.set(("workspace",), str(file.parent / "elsewhere"))
+    files.save()
+    assert files.settings().workspace == file.parent / "elsewhere"
+
+
 def test_what_another_program_has_written_meanwhile_stays(file: Path) -> None:
     file.write_text("# mine\n")
     files = SettingsFiles(file)
@@ -91,7 +103,7 @@ def test_values_that_the_settings_do_not_take_are_not_written(file: Path) -> Non
     file.write_text("# mine\n")
     files = SettingsFiles(file)
     with pytest.raises(ConfigError, match="timezone"):
-        files.check(("timezone",), "Nowhere")
+        files.settings_with(("timezone",), "Nowhere")
     files.set(("timezone",), "Nowhere")
     with pytest.raises(ConfigError, match="timezone"):
         files.save()
@@ -101,7 +113,7 @@ def test_values_that_the_settings_do_not_take_are_not_written(file: Path) -> Non
 def test_what_is_checked_counts_more_than_what_is_there(file: Path) -> None:
     file.with_name("secrets.toml").write_text('[telegram]\ntoken = "1:a"\n')
     with pytest.raises(ConfigError, match=r"telegram\.token is invalid"):
-        SettingsFiles(file).check(("telegram", "token"), "no token")
+        SettingsFiles(file).settings_with(("telegram", "token"), "no token")
 
 
 def test_an_edit_that_would_lose_something_is_refused_without_the_secret(file: Path) -> None:
@@ -132,3 +144,62 @@ def test_a_part_of_the_path_that_is_a_file_is_told_in_one_line(tmp_path: Path) -
 def test_no_draft_is_left_behind(file: Path) -> None:
     SettingsFiles(file).save()
     assert [each.name for each in file.parent.iterdir()] == ["config.toml"]
+
+
+def test_drafts_of_a_process_that_was_killed_are_removed(file: Path) -> None:
+    """They hold secrets."""
+    stale, fresh, other = (
+        file.with_name(f".{name}.new") for name in ("secrets.toml.0a", "secrets.toml.1b", "x.2c")
+    )
+    for each in (stale, fresh, other):
+        each.write_text("")
+    os.utime(stale, (0, 0))
+    os.utime(other, (0, 0))
+    files = SettingsFiles(file)
+    files.set_secret(("server", "token"), "t")
+    files.save()
+    assert [each.exists() for each in (stale, fresh, other)] == [False, True, True]
+
+
+def test_if_one_file_cannot_be_written_neither_is(file: Path) -> None:
+    real = file.with_name("c" * 250)  # beside which no draft fits
+    real.write_text('[server]\ntoken = "old"\n')
+    file.symlink_to(real)
+    files = SettingsFiles(file)
+    files.set_secret(("server", "token"), "new")
+    with pytest.raises(SetupFailed, match="cannot be written: its path is too long"):
+        files.save()
+    assert sorted(file.parent.iterdir()) == sorted([file, real])
+
+
+def test_the_mark_of_windows_and_mixed_line_ends_stay(file: Path) -> None:
+    file.write_bytes('\ufeff# mine\r\ntimezone = "UTC"\r\n'.encode())
+    files = SettingsFiles(file)
+    files.set(("timezone",), "Asia/Tokyo")
+    files.save()
+    assert file.read_bytes() == '\ufeff# mine\r\ntimezone = "Asia/Tokyo"\r\n'.encode()
+    file.write_bytes(b'# mine\r\n# yours\n[agent]\r\nname = "A"\n')
+    files = SettingsFiles(file)
+    files.set(("agent", "name"), "B")
+    files.set(("server", "port"), 1)
+    files.save()
+    assert file.read_bytes() == b'# mine\r\n# yours\n[agent]\r\nname = "B"\n\n[server]\nport = 1\n'
+
+
+def test_a_file_does_not_grow_beyond_what_is_read(file: Path) -> None:
+    before = f"# {'x' * 999_990}\n"
+    file.write_text(before)
+    files = SettingsFiles(file)
+    files.set(("timezone",), "Asia/Tokyo")
+    with pytest.raises(SetupFailed, match="larger than 1 MB"):
+        files.save()
+    assert file.read_text() == before
+
+
+def test_a_value_that_is_in_the_file_of_secrets_is_changed_there(file: Path) -> None:
+    file.with_name("secrets.toml").write_text('[access]\nowners = ["telegram:7"]\n')
+    files = SettingsFiles(file)
+    files.set(("access", "owners"), ["telegram:7", "telegram:8"])
+    files.save()
+    assert files.settings().access.owners == ("telegram:7", "telegram:8")
+    assert "telegram:8" in file.with_name("secrets.toml").read_text()

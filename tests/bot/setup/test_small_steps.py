@@ -49,6 +49,48 @@ async def test_the_notes_can_live_in_another_folder(folder: Path) -> None:
     assert (folder / "my notes" / "memory").is_dir()
 
 
+async def test_a_folder_may_be_pasted_in_quotes(folder: Path) -> None:
+    files = await answer(folder, "notes", ("Number", "2"), ("Which folder", "'~/my notes'"))
+    assert files.settings().workspace == folder / "my notes"
+    (folder / "my vault").mkdir()
+    await answer(
+        folder,
+        "notes",
+        ("Number", "vault"),
+        ("Which folder", f'"{folder}/my vault"'),
+        ("Its name", ""),
+        ("May I change", ""),
+    )
+    [found] = load_settings(folder / "config.toml").memory.folders
+    assert found.path == str(folder / "my vault")
+
+
+async def test_a_folder_that_cannot_be_used_is_asked_for_again(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "file").write_text("")
+    vault = folder / "vault"
+    vault.mkdir()
+    await give(folder, "notes", vault=str(vault))
+    files = await answer(
+        folder,
+        "notes",
+        ("Number", "2"),
+        ("Which folder", "~/file/below"),
+        ("Which folder", "a\0b"),
+        ("Which folder", "/proc/notes"),
+        ("Which folder", str(vault)),
+        ("Which folder", "~/new/notes"),
+    )
+    said = capsys.readouterr().out
+    assert f"{folder}/file is not a folder" in said
+    assert "/proc/notes cannot be used" in said
+    assert "memory.folders cannot be used" in said
+    assert "it must be a folder name" in said
+    assert files.settings().workspace == folder / "new/notes"
+    assert (folder / "new/notes/memory").is_dir()
+
+
 async def test_a_vault_is_searched_where_it_lies(folder: Path) -> None:
     vault = folder / "My Vault"
     vault.mkdir()
@@ -65,7 +107,13 @@ async def test_a_vault_is_searched_where_it_lies(folder: Path) -> None:
     )
     [found] = load_settings(folder / "config.toml").memory.folders
     assert (found.path, found.name, found.write) == (str(vault), "my-vault", False)
-    await answer(folder, "notes", ("Number", "vault"), ("Which folder", str(vault)), ("Which folder", ""))
+    before = (folder / "config.toml").read_bytes()
+    await answer(folder, "notes", ("Number", "vault"), ("Which folder", str(vault)))
+    await give(folder, "notes", vault=str(vault), vault_name="my-vault")
+    for flags in ({"vault_name": "other"}, {"vault_write": "yes"}):
+        with pytest.raises(InvalidFlag, match="is searched already, as my-vault/"):
+            await give(folder, "notes", vault=str(vault), **flags)
+    assert (folder / "config.toml").read_bytes() == before
     other = folder / "other"
     other.mkdir()
     files = await give(folder, "notes", vault=str(other), vault_name="second", vault_write="yes")

@@ -73,6 +73,15 @@ def test_the_example_changes_in_the_one_line() -> None:
     assert len(before) == len(after)
 
 
+def test_tables_of_a_list_that_are_apart_stay_where_they_are() -> None:
+    """tomlkit would move them together."""
+    text = (
+        '[[memory.folders]]\npath = "/v"\n\n[memory.search]\nfinal_top_k = 3\n\n# mine\n'
+        '[[memory.folders]]\npath = "/w"\n'
+    )
+    assert set_value(text, ("timezone",), "UTC") == f'timezone = "UTC"\n\n{text}'
+
+
 def test_tables_of_a_list_are_added_in_turn() -> None:
     for text in FILES.values():
         before = tomllib.loads(text).get("memory", {}).get("folders", [])
