@@ -36,7 +36,7 @@ class DiscordSetup:
             )
         except ProbeFailed as error:
             return explain_unreached(error)
-        if not me.is_success:
+        if not me.is_success or "id" not in me.fields:
             return explain_refusal(me)
         name = one_line(str(me.fields.get("username") or "your bot"))
         number = str(application.fields.get("id") or me.fields.get("id") or "")

@@ -15,7 +15,11 @@ from memory.http_responses import one_line
 
 POLL_SECONDS = 5
 PAUSE_SECONDS = 1.0
-"""Between two requests while messages wait: Telegram answers at once then, and nothing may be confirmed."""
+"""Between two requests: while messages wait, Telegram answers at once, and nothing may be confirmed."""
+MAX_UPDATES = 100
+"""Telegram gives no more at a time, and the next only when these are confirmed."""
+MAX_FAILURES = 4
+"""In a row."""
 
 
 class TelegramSetup:
@@ -40,14 +44,24 @@ class TelegramSetup:
         await self._check_hook(section, probe)
         url = _url(section, "getUpdates", timeout=POLL_SECONDS, allowed_updates=json.dumps(ALLOWED_UPDATES))
         seen: set[str] = set()
+        failures = 0
         while True:
-            updates = _updates_in(await _ask(url, probe))
+            try:
+                updates = _updates_in(await _ask(url, probe))
+            except _MayPass:
+                failures += 1
+                if failures == MAX_FAILURES:
+                    raise
+                updates = []
+            else:
+                failures = 0
             for account in filter(None, map(_sender_of, updates)):
                 if account.id not in seen:
                     seen.add(account.id)
                     yield account
-            if updates:
-                await asyncio.sleep(PAUSE_SECONDS)
+            if len(updates) >= MAX_UPDATES:
+                raise CannotListen("a hundred older messages wait for this bot, and Telegram shows no others")
+            await asyncio.sleep(PAUSE_SECONDS)
 
     async def remove_hook(self, section: ChannelSettings, probe: HttpProbe) -> None:
         """See `ChannelSetup.remove_hook`."""
@@ -60,14 +74,21 @@ class TelegramSetup:
             raise HookIsSet(one_line(urlsplit(url).hostname or ""))
 
 
+class _MayPass(CannotListen):
+    """A failure after which the same request may succeed."""
+
+
 async def _ask(url: str, probe: HttpProbe) -> ProbeAnswer:
+    """Return what a method of the Bot API gives. Raises CannotListen."""
     try:
         answer = await probe.get(url)
     except ProbeFailed as error:
-        raise CannotListen(str(error)) from error
+        raise _MayPass(str(error)) from error
     if answer.status == 409:
         raise CannotListen("another program is receiving this bot's messages")
-    if not answer.is_success:
+    if answer.status == 429 or answer.status >= 500:
+        raise _MayPass(explain_refusal(answer).detail)
+    if not answer.is_success or "result" not in answer.fields:
         raise CannotListen(explain_refusal(answer).detail)
     return answer
 

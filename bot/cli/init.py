@@ -82,7 +82,7 @@ def _write(setup: "Setup", steps: "Sequence[Step]") -> int:
     files = setup.files
     taken = [each for each in steps if setup.questions.has(*each.flags)]
     done = run_steps(setup, taken)
-    files.save()
+    setup.save()
     settings = files.settings()
     make_folders(settings)
     for each in taken:

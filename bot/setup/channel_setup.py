@@ -18,12 +18,10 @@ class Account:
     username: str = ""
 
     def __str__(self) -> str:
-        """Return `Anna (@anna, id 7)`."""
-        return (
-            f"{self.name} (@{self.username}, id {self.id})"
-            if self.username
-            else f"{self.name} (id {self.id})"
-        )
+        """Return `Anna (@anna, id 7)`. People choose their names: none may look like an id in brackets."""
+        name = self.name.replace("(", "").replace(")", "")
+        username = f"@{self.username}, " if self.username else ""
+        return f"{name} ({username}id {self.id})".lstrip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ CALLED_LIKE_SECRETS = "{file} has the name of the file of secrets; give the sett
 CONFIG_BROKEN = "{error}. Correct that first; nothing was changed"
 NOT_EDITABLE = "{file} cannot be edited without losing something in it. Please {advice} there yourself"
 CHANGED_MEANWHILE = "{file} was changed by another program just now. Nothing was overwritten; run this again"
+VARIABLE_COUNTS_MORE = "  {variable} is set here, and counts more than {key} in {file}."
 NOT_WRITABLE = "{file} cannot be written: {reason}"
 TOO_LARGE = "{file} would become larger than 1 MB, too large for a settings file"
 UNUSED_FLAG = "--{flag} has no effect like this; it goes with others of {others}"
@@ -97,6 +98,8 @@ WRITE_NOW = "  Now write anything to {bot}. I wait for a minute; Enter skips thi
 IS_THIS_YOU = "  {account} wrote to it. Is that you, and may you do everything?"
 KEEPS_WAITING = "  Then I wait for another message."
 NOBODY_WROTE = "  No message yet."
+OWNER_NOW = "  Its owner by access.owners: {owners}"
+NOT_ONE_PERSON = "it must be the id of one person"
 OWNER_LATER = (
     "  You can become its owner later: write to it while Commonplace runs, and it answers with a code. Then: "
     'commonplace chat -m "/pair CODE owner"'

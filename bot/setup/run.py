@@ -44,7 +44,7 @@ def ask_steps(setup: Setup, steps: Sequence[Step]) -> bool:
                     raise
                 questions.say(phrases.TEST_FAILED.format(reason=error))
                 files.discard()
-        files.save()
+        setup.save()
         make_folders(files.settings())
     except (KeyboardInterrupt, EOFError):
         titles = [step.title for step in steps if done.get(step.name)]
@@ -62,7 +62,7 @@ def _take(setup: Setup, step: Step) -> str:
             phrases.UNUSED_FLAG.format(flag=unused[0], others=", ".join(f"--{f}" for f in step.flags))
         )
     try:
-        setup.files.save()
+        setup.save()
     except ConfigError as error:
         raise SetupFailed(str(error)) from None
     return summary

@@ -34,7 +34,7 @@ def set_up_service(setup: Setup) -> str:
     chosen = setup.questions.choose("service", phrases.ASK_SERVICE, options, default=NONE)
     if chosen == NONE:
         return ""
-    setup.files.save()  # the service reads them as soon as it starts
+    setup.save()  # the service reads them as soon as it starts
     if chosen == DOCKER:
         return _set_up_docker(setup)
     return _write_service(setup, FILES[chosen](setup.files.file, setup.environment))

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from bot.config.errors import ConfigError, format_key
 from bot.config.example import example_config
-from bot.config.settings import SECRETS_NAME, ReadFrom, Settings, check_tables, resolve_settings
+from bot.config.settings import (
+    SECRETS_NAME,
+    ReadFrom,
+    Settings,
+    check_tables,
+    resolve_settings,
+)
 from bot.config.toml_file import MAX_FILE_BYTES, read_toml
 from bot.setup import phrases
 from bot.setup.errors import SetupFailed
@@ -78,16 +84,17 @@ class SettingsFiles:
         """Set a value in the settings file, or in that of secrets if it is there. Raises SetupFailed."""
         edited = self._holder(keys)
         if _value_of(edited.tables, keys) != value:
-            self._edit(edited, lambda text: set_value(text, keys, value))
+            self._edit(edited, keys, lambda text: set_value(text, keys, value))
 
     def add_table(self, keys: "Keys", values: Mapping[str, Any]) -> None:
         """Add a table to a list of tables, in the file that `set` would edit. Raises SetupFailed."""
-        self._edit(self._holder(keys), lambda text: add_table(text, keys, values))
+        self._edit(self._holder(keys), keys, lambda text: add_table(text, keys, values))
 
     def _holder(self, keys: "Keys") -> _Edited:
         return self._config if _value_of(self._secrets.tables, keys) is None else self._secrets
 
-    def _edit(self, edited: _Edited, edit: Callable[[str], str]) -> None:
+    def _edit(self, edited: _Edited, keys: "Keys", edit: Callable[[str], str]) -> None:
+        self._set_keys.append(keys)
         try:
             edited.text = edit(edited.text)
         except NotEditable as error:
@@ -95,6 +102,7 @@ class SettingsFiles:
 
     def set_secret(self, keys: "Keys", value: str) -> None:
         """Set a value in the file of secrets, and empty it in the settings file. Raises SetupFailed."""
+        self._set_keys.append(keys)
         try:
             self._secrets.text = set_value(self._secrets.text, keys, value)
             if _value_of(self._config.tables, keys):
@@ -102,6 +110,10 @@ class SettingsFiles:
         except NotEditable:  # its advice would show the secret
             advice = f"set {format_key(keys)}"
             raise SetupFailed(phrases.NOT_EDITABLE.format(file=self.secrets_file, advice=advice)) from None
+
+    def own(self, keys: "Keys") -> Any:
+        """Return the value in the files, without the environment; None if there is none."""
+        return _value_of(self._holder(keys).tables, keys)
 
     def settings(self) -> Settings:
         """Return the settings as they will be once this is saved. Raises `ConfigError`."""
@@ -124,12 +136,16 @@ class SettingsFiles:
         """Drop what was not saved, and read the files again."""
         self._read()
 
-    def save(self) -> None:
-        """Write what has changed, secrets first. Raises SetupFailed or `ConfigError`; nothing is half written."""
+    def save(self) -> Mapping[str, str]:
+        """Write what has changed, secrets first; return what counts more than that: variables, by the key they set.
+
+        Raises SetupFailed or `ConfigError`; nothing is half written.
+        """
         changed = [each for each in (self._secrets, self._config) if each.is_changed]
         if not changed:
-            return
-        self.settings()
+            return {}
+        sources = self.settings().sources
+        found = {format_key(keys): sources.find(keys) for keys in self._set_keys}
         for each in changed:
             if _read_text(each.path) != each.before:
                 raise SetupFailed(phrases.CHANGED_MEANWHILE.format(file=each.path))
@@ -139,8 +155,10 @@ class SettingsFiles:
         write_files(*(NewFile(each.path, each.content, modes.get(each.path)) for each in changed))
         self._workspace = None
         self._read()
+        return {key: source.name for key, source in found.items() if source and source.kind == "variable"}
 
     def _read(self) -> None:
+        self._set_keys: list[Keys] = []
         config, secrets = _read_text(self.file), _read_text(self.secrets_file)
         text = example_config() if config is None else _plain_text(config)
         self._config = _Edited(self.file, config, text)

@@ -31,6 +31,13 @@ class Setup:
         """Run a coroutine to its end, or until Ctrl-C."""
         return self.runner.run(work)
 
+    def save(self) -> None:
+        """Write the settings, and say which variables count more. Raises SetupFailed or `ConfigError`."""
+        for key, name in self.files.save().items():
+            self.questions.say(
+                phrases.VARIABLE_COUNTS_MORE.format(variable=name, key=key, file=self.files.file)
+            )
+
     def parse_as(self, *keys: str) -> Parse:
         """Return a function that accepts what the setting of these keys may be."""
 

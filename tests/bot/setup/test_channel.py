@@ -4,16 +4,20 @@ import asyncio
 import socket
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bot.process_lock import ProcessLock
+from bot.setup.channel_setup import Account
 from bot.setup.errors import InvalidFlag, SetupFailed
 from bot.setup.questions import Questions
+from bot.setup.settings_files import SettingsFiles
 from tests.bot.setup.setting_up import answer, give, without_variables
 from tests.fakes.bot_api.faults import Fault
 from tests.fakes.bot_api.receiving import Webhook
 from tests.fakes.bot_api.server import BotApi
+from tests.fakes.discord_api.faults import Fault as DiscordFault
 from tests.fakes.discord_api.server import DiscordApi
 from tests.fakes.typing_person import TypingPerson
 
@@ -66,6 +70,32 @@ async def test_the_first_who_writes_is_shown_and_becomes_owner_if_confirmed(
         # The service will get both messages.
         assert len(api.bot.inbox.pending) == 2
         assert {call.parameters.get("offset", 0) for call in api.calls_of("getUpdates")} == {0}
+
+
+async def test_a_variable_that_counts_more_is_told_and_never_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with BotApi() as api:
+        second = api.add_bot(OTHER, "second_bot")
+        use(folder, "telegram", api.url)
+        monkeypatch.setenv("COMMONPLACE_TELEGRAM__TOKEN", second.token)
+        monkeypatch.setenv("COMMONPLACE_ACCESS__OWNERS", '["telegram:999"]')
+        mallory = api.person(9, "Mallory")
+        await mallory.say("hi", mallory.chat_with(second))
+        await api.person(7, "Anna").say("hi")
+        await give(folder, "telegram", telegram_token_file=api.token)
+        monkeypatch.setenv("COMMONPLACE_ACCESS__OWNERS", "[]")
+        # The bot that was typed is listened to, not the other one.
+        await answer(folder, "telegram", ("Another token", api.token), ("Anna (id 7)", "y"))
+        said = capsys.readouterr().out
+        assert "COMMONPLACE_TELEGRAM__TOKEN is set here, and counts more than telegram.token in" in said
+        assert "COMMONPLACE_ACCESS__OWNERS is set here, and counts more than access.owners in" in said
+        assert OTHER not in said
+    monkeypatch.delenv("COMMONPLACE_ACCESS__OWNERS")
+    monkeypatch.delenv("COMMONPLACE_TELEGRAM__TOKEN")
+    files = SettingsFiles(folder / "config.toml")
+    assert files.settings().access.owners == ("telegram:7",)
+    assert files.settings().telegram.token.get_secret_value() == api.token
 
 
 async def test_it_waits_for_a_message_that_comes_later_and_groups_do_not_count(folder: Path) -> None:
@@ -170,6 +200,68 @@ async def test_another_program_that_receives_is_told(
         assert "/pair CODE owner" in said
 
 
+async def test_only_people_who_write_in_private_are_asked_about(folder: Path) -> None:
+    async with BotApi() as api:
+        use(folder, "telegram", api.url)
+        anna = api.person(7, "Anna")
+        mallory = api.person(9, "Mallory")
+        group = api.group("Family", mallory)
+        private = {"id": 9, "type": "private", "first_name": "Mallory"}
+        await mallory.say("hi @commonplace_bot", group)
+        updates: dict[str, dict[str, Any]] = {
+            "channel_post": {"chat": {"id": -1009, "type": "channel"}, "sender_chat": {"id": -1009}},
+            "edited_message": {"chat": private, "from": mallory.as_json()},
+            "message": {"chat": private, "from": {"id": 10, "is_bot": True, "first_name": "Robot"}},
+            "business_message": {"chat": private, "from": mallory.as_json()},
+        }
+        for kind, update in updates.items():
+            api.bot.inbox.put_raw({kind: {"message_id": 1, "date": 1, "text": "hi", **update}})
+        await anna.forward("mine", {"forward_origin": {"type": "user", "sender_user": mallory.as_json()}})
+        files = await answer(folder, "telegram", ("token", api.token), ("Anna (id 7)", "y"))
+        assert files.settings().access.owners == ("telegram:7",)
+
+
+def test_a_name_cannot_pretend_to_be_an_id() -> None:
+    assert str(Account("9", "Anna Berg (@anna, id 7)")) == "Anna Berg @anna, id 7 (id 9)"
+    assert str(Account("9", "", "anna")) == "(@anna, id 9)"
+
+
+async def test_with_a_hundred_messages_waiting_nobody_is_waited_for_in_vain(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Telegram shows the oldest hundred until they are confirmed."""
+    async with BotApi() as api:
+        use(folder, "telegram", api.url)
+        mallory = api.person(9, "Mallory")
+        for _ in range(100):
+            await mallory.say("spam")
+        await api.person(7, "Anna").say("hello")
+        files = await answer(folder, "telegram", ("token", api.token), ("Mallory (id 9)", "n"))
+        assert files.settings().access.owners == ()
+        said = capsys.readouterr().out
+        assert "a hundred older messages wait for this bot" in said
+        assert "/pair CODE owner" in said
+
+
+async def test_listening_survives_errors_that_pass_and_no_others(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with BotApi() as api:
+        use(folder, "telegram", api.url)
+        await api.person(7, "Anna").say("hello")
+        for fault in (Fault.status(502), Fault.reset_before(), Fault.retry_after(1)):
+            api.fail("getUpdates", fault)
+        files = await answer(folder, "telegram", ("token", api.token), ("Anna (id 7)", "y"))
+        assert files.settings().access.owners == ("telegram:7",)
+    (folder / "config.toml").unlink()
+    async with BotApi() as api:
+        use(folder, "telegram", api.url)
+        api.fail("getUpdates", Fault.status(200), times=None)
+        await answer(folder, "telegram", ("Another token", api.token))
+        assert len(api.calls_of("getUpdates")) == 1
+        assert "not a Bot API: it answered 200" in capsys.readouterr().out
+
+
 async def test_a_service_that_runs_with_this_bot_is_left_alone(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -211,8 +303,40 @@ async def test_discord_prints_the_invitation_and_knows_who_registered_the_bot(
         assert files.settings().access.owners == (f"discord:{anna.id}", "discord:12345678901234567")
 
 
-async def test_an_owner_that_is_no_id_is_wrong_usage(folder: Path) -> None:
+async def test_a_page_that_is_not_discords_is_no_bot(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Such as that of a hotel's network, which answers everything with 200."""
+    async with DiscordApi() as api:
+        use(folder, "discord", api.api_base)
+        api.fail("*", DiscordFault.status(200), times=None)
+        await answer(folder, "discord", ("token", api.token), ("Number", "skip"))
+    assert "not Discord's API: it answered 200" in capsys.readouterr().out
+    assert token_in(folder) == ""
+
+
+async def test_an_owner_that_is_not_one_person_is_wrong_usage(folder: Path) -> None:
+    cases = {
+        "telegram": {
+            "@anna": "numeric Telegram ids",
+            "-100123": "the id of one person",
+            "*": "single people",
+            "\u0667": "the id of one person",
+            "123456789": "the bot itself",
+        },
+        "discord": {"12345": "too short", "1234/@5678": "single people", "anna": "numeric Discord ids"},
+    }
+    async with BotApi() as telegram, DiscordApi() as discord:
+        use(folder, "telegram", telegram.url, f'[discord]\napi_base = "{discord.api_base}"\n')
+        await give(folder, "telegram", telegram_token_file=telegram.token)
+        for channel, owners in cases.items():
+            for owner, said in owners.items():
+                with pytest.raises(InvalidFlag, match=rf"--{channel}-owner: .*{said}"):
+                    await give(folder, channel, **{f"{channel}_owner": owner})
+
+
+async def test_who_is_owner_already_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async with BotApi() as api:
-        use(folder, "telegram", api.url)
-        with pytest.raises(InvalidFlag, match=r"--telegram-owner: .*numeric Telegram ids"):
-            await give(folder, "telegram", telegram_token_file=api.token, telegram_owner="@anna")
+        use(folder, "telegram", api.url, '[access]\nowners = ["telegram:7", "discord:8"]\n')
+        await answer(folder, "telegram", ("token", api.token))
+    assert "Its owner by access.owners: telegram:7\n" in capsys.readouterr().out

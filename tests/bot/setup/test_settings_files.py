@@ -196,6 +196,37 @@ def test_a_file_does_not_grow_beyond_what_is_read(file: Path) -> None:
     assert file.read_text() == before
 
 
+def test_what_counts_more_than_what_was_written_is_named(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_TIMEZONE", "UTC")
+    monkeypatch.setenv("COMMONPLACE_AGENT", '{"instructions": "short"}')
+    monkeypatch.setenv("COMMONPLACE_ACCESS", '{"owners": []}')
+    secrets = tmp_path / "run"
+    secrets.mkdir()
+    (secrets / "COMMONPLACE_SERVER__TOKEN").write_text("t")
+    monkeypatch.setenv("COMMONPLACE_SECRETS_DIR", str(secrets))
+    files = SettingsFiles(file)
+    files.set(("timezone",), "Asia/Tokyo")
+    files.set(("agent", "name"), "Robin")
+    files.set(("access", "owners"), ["telegram:7"])
+    files.set_secret(("server", "token"), "u")
+    assert files.save() == {
+        "timezone": "COMMONPLACE_TIMEZONE",
+        "access.owners": "COMMONPLACE_ACCESS",
+        "server.token": str(secrets / "COMMONPLACE_SERVER__TOKEN"),
+    }
+    assert files.save() == {}
+
+
+def test_a_value_is_checked_even_if_a_variable_counts_more(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_TIMEZONE", "UTC")
+    with pytest.raises(ConfigError, match=r'^timezone = "Mars" is invalid: [^()]*$'):
+        SettingsFiles(file).settings_with(("timezone",), "Mars")
+
+
 def test_a_value_that_is_in_the_file_of_secrets_is_changed_there(file: Path) -> None:
     file.with_name("secrets.toml").write_text('[access]\nowners = ["telegram:7"]\n')
     files = SettingsFiles(file)
