@@ -142,6 +142,8 @@ class ModelListing:
     at: str = ""
     """The version that is missing from base_url, if the request only worked with it."""
     error: ModelError | None = None
+    status: int = 0
+    """The HTTP status of the error."""
     unreached: str = ""
     has_no_list: bool = False
 
@@ -175,7 +177,8 @@ async def list_models(named: NamedProvider, key: str, probe: HttpProbe) -> Model
     if answered.status in (404, 405, 501) and kind is not BadKey:
         return ModelListing(has_no_list=True, error=None)
     said = "" if kind is BadKey else one_line(find_error_message(failure.fields), secrets=(key,))
-    return ModelListing(error=kind(f"{failure.status}" + (f" ({said})" if said else "")))
+    text = f"{failure.status}" + (f" ({said})" if said else "")
+    return ModelListing(error=kind(text), status=failure.status)
 
 
 async def _retry_with_version(

@@ -70,7 +70,10 @@ def _ask_for_bot(setup: Setup, name: str, channel: ChannelSetup) -> _Bot | None:
         text = phrases.ASK_OTHER_BOT if known else phrases.ASK_BOT
         token = setup.questions.ask(_flag(name), text, parse=parse_token, hidden=True)
         if not token:
-            return _Bot(known, section) if isinstance(known, BotAccount) else None
+            if not isinstance(known, BotAccount):
+                return None
+            _offer_to_save(setup, name, section)
+            return _Bot(known, section)
         setup.files.set_secret((name, "token"), token)
         typed = section.model_copy(update={"token": SecretStr(token)})
         found = _identify(setup, channel, typed)
@@ -83,6 +86,16 @@ def _ask_for_bot(setup: Setup, name: str, channel: ChannelSetup) -> _Bot | None:
         setup.files.discard()
         if what == "skip":
             return None
+
+
+def _offer_to_save(setup: Setup, name: str, section: ChannelSettings) -> None:
+    """Save a token that only the variable of this channel holds, which a service would not see, if that is wanted."""
+    token = section.token.get_secret_value()
+    if setup.questions.is_unattended or token != setup.environment.get(section.variable, "").strip():
+        return
+    question = phrases.BOT_IN_ENVIRONMENT.format(variable=section.variable)
+    if not setup.files.own((name, "token")) and setup.questions.confirm("", question, default=True):
+        setup.files.set_secret((name, "token"), token)
 
 
 def _token_parser(setup: Setup, name: str) -> Parse:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from bot.config.settings import BUILTIN_MODEL, BUILTIN_PROVIDER
 from bot.doctor.check import format_list
@@ -20,6 +21,8 @@ from memory.embeddings.ollama_server import is_embedding_model
 
 NOTEBOOK = f"{BUILTIN_PROVIDER}/{BUILTIN_MODEL}"
 NONE, OTHER_SERVER = "none", "server"
+SERVER_KINDS = ("openai", "anthropic", "gemini")
+"""Kinds of providers that are asked over HTTP; a GGUF file is set up by hand."""
 WRONG_KINDS = ("auth", "not_found")
 """Errors that no later call will be spared."""
 
@@ -58,7 +61,7 @@ def _try(setup: Setup, choice: _ChosenModel) -> str | None:
         name = choice.model or _ask_for_name(setup, choice, listing.models)
         model = f"{choice.provider}/{name}"
         error = None
-        if listing.is_well or listing.has_no_list:  # else it was kept although that failed
+        if not (listing.unreached or _is_key_rejected(listing)):  # else it was kept although that failed
             setup.questions.say(phrases.MODEL_ASKED.format(model=model))
             error = setup.wait_for(try_model(setup.files.settings(), model, setup.environment))
             if error is None:
@@ -96,7 +99,10 @@ def _choose(setup: Setup) -> _ChosenModel | None:
         if provider == NONE:
             return None
         if questions.has("base-url"):
-            _set_server(setup, provider, questions.ask("base-url", "", parse=_parse_address(setup, provider)))
+            address = questions.ask("base-url", "", parse=_parse_address(setup, provider))
+            if provider not in {**KNOWN_PROVIDERS, **settings.providers}:
+                setup.files.set(("providers", provider, "kind"), "openai")
+            setup.files.set(("providers", provider, "base_url"), address)
         return _ChosenModel(provider, model)
     if questions.is_unattended:
         return None
@@ -147,22 +153,23 @@ async def _find_ollama_models(setup: Setup) -> list[str] | None:
 def _ask_for_server(setup: Setup) -> str:
     """Ask for the name and address of a server with OpenAI's API; return the name."""
     ask = setup.questions.ask
-    name = ask("", phrases.ASK_SERVER_NAME, default="mine", parse=_parse_server_name)
+    name = ask("", phrases.ASK_SERVER_NAME, default="mine", parse=_parse_new_name)
     address = ""
     while not address:
         address = ask("", phrases.ASK_ADDRESS, parse=_parse_address(setup, name))
-    _set_server(setup, name, address)
+    setup.files.set(("providers", name, "kind"), "openai")
+    setup.files.set(("providers", name, "base_url"), address)
     return name
 
 
-def _set_server(setup: Setup, name: str, address: str) -> None:
-    if name not in KNOWN_PROVIDERS:
-        setup.files.set(("providers", name, "kind"), "openai")
-    setup.files.set(("providers", name, "base_url"), address)
+def _parse_new_name(typed: str) -> str:
+    if typed in KNOWN_PROVIDERS:
+        raise InvalidAnswer(phrases.NAME_KNOWN.format(name=typed))
+    return _parse_server_name(typed)
 
 
 def _parse_server_name(typed: str) -> str:
-    if not re.fullmatch("[A-Za-z0-9][A-Za-z0-9_-]*", typed) or typed == BUILTIN_PROVIDER:
+    if not re.fullmatch("[A-Za-z0-9][A-Za-z0-9_-]*", typed):
         raise InvalidAnswer(phrases.NAME_FORM)
     return typed
 
@@ -180,11 +187,12 @@ def _parse_model(setup: Setup) -> Parse:
         if typed == NONE:
             return typed
         provider, slash, model = typed.partition("/")
-        known = {**KNOWN_PROVIDERS, **setup.files.settings().providers}
-        if not (provider and slash and model) or (
-            provider not in known and not setup.questions.has("base-url")
-        ):
-            raise InvalidAnswer(phrases.MODEL_FORM.format(providers=", ".join(known)))
+        known = {name: each.kind for name, each in KNOWN_PROVIDERS.items()}
+        known |= {name: each.kind for name, each in setup.files.settings().providers.items()}
+        usable = [name for name, kind in known.items() if kind in SERVER_KINDS]
+        is_usable = provider in usable or (provider not in known and setup.questions.has("base-url"))
+        if not (provider and slash and model and is_usable):
+            raise InvalidAnswer(phrases.MODEL_FORM.format(providers=", ".join(usable)))
         return f"{_parse_server_name(provider)}/{_parse_model_name(model)}"
 
     return parse
@@ -207,10 +215,10 @@ def _ask_for_key(setup: Setup, name: str) -> ModelListing | str | None:
     while True:
         provider = _provider(setup, name)
         if not _set_key(setup, name, provider):
-            return None if not setup.questions.is_unattended else ModelListing(has_no_list=True)
+            return None
         listing = setup.wait_for(_list(name, _provider(setup, name)))
-        if isinstance(listing.error, BadKey):
-            reason = phrases.MODEL_REJECTED.format(model=name, reason=reason_text(listing.error.kind))
+        if _is_key_rejected(listing):
+            reason = phrases.MODEL_REJECTED.format(model=name, reason=reason_text(BadKey.kind))
             what = setup.what_now(reason, is_rejected=True)
         elif listing.unreached:
             what = setup.what_now(listing.unreached, is_rejected=False)
@@ -218,6 +226,11 @@ def _ask_for_key(setup: Setup, name: str) -> ModelListing | str | None:
             return listing
         if what != "again":
             return "" if what == "skip" else listing
+
+
+def _is_key_rejected(listing: ModelListing) -> bool:
+    """Return whether no call can succeed; a key that may not list models may still call them."""
+    return isinstance(listing.error, BadKey) and listing.status != HTTPStatus.FORBIDDEN
 
 
 def _set_key(setup: Setup, name: str, provider: Provider) -> bool:

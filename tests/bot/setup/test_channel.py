@@ -288,6 +288,19 @@ async def test_a_repetition_keeps_what_is_there(folder: Path) -> None:
         assert 'token = "" # mine' in (folder / "config.toml").read_text()
 
 
+async def test_a_token_of_the_environment_is_saved_for_the_service_if_that_is_wanted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with BotApi() as api:
+        use(folder, "telegram", api.url, '[access]\nowners = ["telegram:7"]\n')
+        monkeypatch.setenv("TELEGRAM_BOT_TOKEN", api.token)
+        await answer(folder, "telegram", ("Another token", ""), ("It is in TELEGRAM_BOT_TOKEN", "n"))
+        assert token_in(folder) == ""
+        await answer(folder, "telegram", ("Another token", ""), ("It is in TELEGRAM_BOT_TOKEN", ""))
+        assert api.token in token_in(folder)
+        await answer(folder, "telegram", ("Another token", ""))
+
+
 async def test_discord_prints_the_invitation_and_knows_who_registered_the_bot(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from bot.models.known_providers import KNOWN_PROVIDERS
 from bot.setup.errors import InvalidFlag, SetupFailed
@@ -182,13 +183,71 @@ async def test_without_a_network_it_may_be_kept(folder: Path, capsys: pytest.Cap
     assert files.settings().models.chain == ("mine/n", "mine/m", NOTEBOOK)
 
 
+class WithoutList(OpenAIServer):
+    """A server whose list of models gives an error, and whose models answer."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__()
+        self.status = status
+
+    def add_routes(self, app: web.Application) -> None:
+        super().add_routes(app)
+        app.router.add_get("/v1/models", self._fail)
+
+    async def _fail(self, request: web.Request) -> web.Response:
+        del request
+        return self.error(self.status, "Missing scopes: api.model.read")
+
+
+@pytest.mark.parametrize("status", [403, 429, 500])
+async def test_a_model_is_called_although_its_list_cannot_be_had(
+    folder: Path, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A key may be allowed to call models and not to list them."""
+    async with WithoutList(status) as server:
+        server.always(ModelAnswer("Hello."))
+        flags = {"model": f"mine/{MODEL}", "base_url": server.base_url, "api_key_file": KEY}
+        files = await give(folder, "model", **flags)
+        assert files.settings().models.chain == (f"mine/{MODEL}", NOTEBOOK)
+        assert "It answered." in capsys.readouterr().out
+        with pytest.raises(SetupFailed, match="API key missing or rejected"):
+            await give(folder, "model", **{**flags, "api_key_file": "wrong"})
+
+
+async def test_a_server_keeps_its_kind_and_a_known_name_is_not_taken_for_another(folder: Path) -> None:
+    async with AnthropicServer() as server, OpenAIServer() as other:
+        server.always(ModelAnswer("Hello."))
+        other.always(ModelAnswer("Hello."))
+        (folder / "config.toml").write_text(
+            '[providers.mine]\nkind = "anthropic"\nbase_url = "http://127.0.0.1:1"\n'
+        )
+        files = await give(
+            folder, "model", model="mine/claude-sonnet-4-5", base_url=server.base_url, api_key_file=KEY
+        )
+        assert files.settings().providers["mine"].kind == "anthropic"
+        files = await answer(
+            folder,
+            "model",
+            ("Number", SERVER),
+            ("short name", "anthropic"),
+            ("short name", "other"),
+            ("Its address", other.base_url),
+            ("API key", KEY),
+            ("Model", MODEL),
+            ("if it cannot", "n"),
+        )
+        assert files.settings().providers["other"].kind == "openai"
+        assert "anthropic" not in files.settings().providers
+
+
 async def test_flags_that_are_wrong_are_told_and_nothing_is_written(
     folder: Path, openai: OpenAIServer
 ) -> None:
     with pytest.raises(InvalidFlag, match='--model: "provider/model", such as'):
         await give(folder, "model", model="gpt-4.1")
-    with pytest.raises(InvalidFlag, match="--model"):
-        await give(folder, "model", model="nobody/knows")
+    for model in ("nobody/knows", NOTEBOOK, "llama_cpp/mine"):
+        with pytest.raises(InvalidFlag, match='--model: "provider/model", such as'):
+            await give(folder, "model", model=model)
     with pytest.raises(InvalidFlag, match="--base-url"):
         await give(folder, "model", model="mine/m", base_url="localhost")
     with pytest.raises(InvalidFlag, match="--api-key-file: it has characters") as caught:

@@ -190,7 +190,7 @@ def test_a_file_does_not_grow_beyond_what_is_read(file: Path) -> None:
     before = f"# {'x' * 999_990}\n"
     file.write_text(before)
     files = SettingsFiles(file)
-    files.set(("timezone",), "Asia/Tokyo")
+    files.add_table(("memory", "folders"), {"path": "/vault"})
     with pytest.raises(SetupFailed, match="larger than 1 MB"):
         files.save()
     assert file.read_text() == before
