@@ -55,7 +55,8 @@ def _run_init(options: argparse.Namespace, *, config: Path | None, workspace: Pa
             return _write(setup, STEPS)
         from bot.setup.run import ask_steps
 
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # says what is kept
+        for number in (signal.SIGINT, signal.SIGTERM):  # says what is kept, and the terminal shows keys again
+            signal.signal(number, signal.default_int_handler)
         return DONE if ask_steps(setup, [step] if step else STEPS) else INTERRUPTED
 
 
@@ -157,6 +158,8 @@ def _read_answer(flag: str, file: str) -> str:
     from bot.setup import phrases
     from memory.disk import reason
 
+    if file == STDIN and sys.stdin.isatty():
+        raise WrongUsage(phrases.STDIN_IS_TERMINAL.format(flag=flag))
     try:
         text = (sys.stdin.read() if file == STDIN else Path(file).expanduser().read_text("utf-8-sig")).strip()
     except (OSError, RuntimeError, UnicodeDecodeError) as error:

@@ -43,6 +43,9 @@ TOO_LARGE = "{file} would become larger than 1 MB, too large for a settings file
 UNUSED_FLAG = "--{flag} has no effect like this; it goes with others of {others}"
 CANNOT_READ_ANSWER = "--{flag}: {file} cannot be read: {reason}"
 EMPTY_ANSWER = "--{flag}: {file} is empty"
+STDIN_IS_TERMINAL = (
+    "--{flag} -: standard input is this terminal, which would show it; leave the flag out to be asked"
+)
 ONE_STDIN = "only one flag can read standard input (-)"
 
 NOT_TESTED = "  I could not test that: {reason}"

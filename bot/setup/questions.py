@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Protocol, TypeVar
@@ -61,7 +62,7 @@ def _parse_text(parse: Parse, text: str) -> str:
 
 def _break(line: str, width: int) -> str:
     indent = line[: len(line) - len(line.lstrip())]
-    if len(line) < width:
+    if len(line) < width or width <= len(indent) + 1:
         return line
     return "\n".join(
         wrap(line, width - 1, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
@@ -158,7 +159,8 @@ class Questions:
         skipped = asyncio.Event()
 
         def read_line() -> None:
-            os.read(keys, 1024)
+            with suppress(OSError):  # the terminal is gone
+                os.read(keys, 1024)
             skipped.set()
 
         loop.add_reader(keys, read_line)

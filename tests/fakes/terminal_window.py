@@ -50,10 +50,12 @@ class Screen:
                     self._control(match[1].decode(), match[2].decode())
                 data = data[match.end() :]
                 continue
-            size = 1 if data[0] < 0x80 else 2 if data[0] < 0xE0 else 3 if data[0] < 0xF0 else 4
+            size = (
+                1 if data[0] < 0x80 or data[0] > 0xF7 else 2 if data[0] < 0xE0 else 3 if data[0] < 0xF0 else 4
+            )
             if len(data) < size:
                 return data
-            self._put(data[:size].decode())
+            self._put(data[:size].decode("utf-8", "replace"))
             data = data[size:]
         return b""
 
@@ -176,9 +178,14 @@ class TerminalWindow:
             os.close(self._master)
             self._master = -1
 
-    def type(self, keys: str) -> None:
-        """Press keys."""
-        os.write(self._master, keys.encode())
+    def type(self, keys: str | bytes) -> None:
+        """Press keys; bytes are those of a terminal that is not UTF-8."""
+        os.write(self._master, keys if isinstance(keys, bytes) else keys.encode())
+
+    @property
+    def shows_keys(self) -> bool:
+        """Whether the terminal itself shows what is typed."""
+        return bool(termios.tcgetattr(self._master)[3] & termios.ECHO)
 
     def wait_for(self, text: str, *, times: int = 1, seconds: float = 20) -> str:
         """Wait until `text` is visible `times` times, scrollback included; return everything visible."""

@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,13 @@ TOKEN = "123456789:AAF-test-token-of-the-fake-bot-api_x"
 @pytest.fixture
 def commonplace(tmp_path: Path) -> Commonplace:
     return CommonplaceHere(tmp_path)
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    ends = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < ends
+        time.sleep(0.01)
 
 
 def open_window(commonplace: Commonplace, *arguments: str, **environment: str) -> TerminalWindow:
@@ -356,6 +364,67 @@ async def test_ctrl_c_while_it_waits_for_a_message(tmp_path: Path) -> None:
                 assert "Traceback" not in seen
 
         await asyncio.to_thread(interrupt)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("term", ["xterm-256color", "dumb"])
+def test_a_signal_to_end_leaves_a_terminal_that_shows_what_is_typed(tmp_path: Path, term: str) -> None:
+    commonplace = Commonplace(tmp_path)
+    with open_window(commonplace, "telegram", TERM=term) as window:
+        window.wait_for("The bot's token")
+        wait_until(lambda: not window.shows_keys)
+        window.process.terminate()
+        seen = window.wait_for("Nothing has been written.")
+        assert window.wait_exit() == 130
+        assert window.shows_keys
+        assert "Traceback" not in seen
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("hangs_up", [True, False], ids=["hung up", "as nohup does"])
+async def test_it_ends_with_its_window(tmp_path: Path, hangs_up: bool) -> None:
+    commonplace = Commonplace(tmp_path)
+    if not hangs_up:
+        commonplace.command = ["/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh", *commonplace.command]
+    async with BotApi() as telegram:
+
+        def close() -> None:
+            with open_window(commonplace, "telegram", COMMONPLACE_TELEGRAM__API_BASE=telegram.url) as window:
+                window.wait_for("The bot's token")
+                window.type(f"{telegram.token}\r")
+                window.wait_for("Now write anything")
+                telegram.do(telegram.wait_until_polling())
+                window.close()
+                window.process.wait(10)
+
+        await asyncio.to_thread(close)
+    assert len(telegram.calls_of("getUpdates")) == 1
+    assert (
+        not (tmp_path / "config.toml").exists() or "telegram:" not in (tmp_path / "config.toml").read_text()
+    )
+
+
+@pytest.mark.thorough
+def test_what_a_terminal_sends_that_is_not_utf_8_is_asked_for_again(tmp_path: Path) -> None:
+    for term in ("xterm-256color", "dumb"):
+        with open_window(Commonplace(tmp_path), "you", TERM=term) as window:
+            window.wait_for("called?")
+            window.type(b"M\xfcller\r")
+            window.wait_for("not UTF-8")
+            window.wait_for("called?", times=2)
+            window.type("Müller\r")
+            window.wait_for("time zone")
+            window.type("\r")
+            window.wait_for("Where is the spare key?")
+            assert window.wait_exit() == 0
+        assert 'name = "Müller"' in (tmp_path / "config.toml").read_text("utf-8")
+
+
+@pytest.mark.thorough
+def test_standard_input_that_would_show_a_secret_is_refused(tmp_path: Path) -> None:
+    with open_window(Commonplace(tmp_path), "telegram", "--telegram-token-file", "-") as window:
+        window.wait_for("standard input is this terminal")
+        assert window.wait_exit() == 2
 
 
 @pytest.mark.thorough

@@ -70,3 +70,13 @@ def test_lines_are_broken_between_words_and_links_never(
     assert capsys.readouterr().out == (
         "  one two three\n  four five\n\nhttps://example.org/a-long-link\none two three four five\n"
     )
+
+
+def test_a_terminal_may_be_narrower_than_any_word(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for columns in ("1", "2", "0", "nonsense"):
+        monkeypatch.setenv("COLUMNS", columns)
+        with closing(TypingPerson()) as person:
+            Questions({}, person).say("    one two")
+        assert capsys.readouterr().out.split() == ["one", "two"]
