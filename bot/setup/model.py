@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 
 from bot.config.settings import BUILTIN_MODEL, BUILTIN_PROVIDER
@@ -262,7 +262,9 @@ def _set_key(setup: Setup, name: str, provider: Provider) -> bool:
 async def _list(name: str, provider: Provider) -> ModelListing:
     key = next(iter(provider.keys), "")
     async with HttpProbe(secrets=provider.keys) as probe:
-        return await list_models(NamedProvider(name, provider, ("",), True), key, probe)
+        listing = await list_models(NamedProvider(name, provider, ("",), True), key, probe)
+    # Others could control the terminal, and are no names that the settings take.
+    return replace(listing, models=tuple(filter(str.isprintable, listing.models)))
 
 
 def _provider(setup: Setup, name: str) -> Provider:

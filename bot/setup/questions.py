@@ -120,13 +120,13 @@ class Questions:
     def choose(self, flag: str, text: str, options: Sequence[AnswerOption], *, default: str) -> str:
         """Return the name of an option, which is typed as its number or its name."""
         names = [option.name for option in options]
+        allowed = ", ".join(names) if self.is_unattended or self.has(flag) else f"1-{len(names)}"
 
         def parse(typed: str) -> str:
             if typed.isascii() and typed.isdecimal() and 0 < int(typed) <= len(names):
                 return names[int(typed) - 1]
             if typed.lower() in names:
                 return typed.lower()
-            allowed = ", ".join(names) if self.is_unattended else f"1-{len(names)}"
             raise InvalidAnswer(phrases.NOT_AN_OPTION.format(allowed=allowed))
 
         if self._prompt is None or self.has(flag):

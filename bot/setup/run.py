@@ -56,12 +56,12 @@ def ask_steps(setup: Setup, steps: Sequence[Step]) -> bool:
 
 
 def _take(setup: Setup, step: Step) -> str:
-    summary = step.take(setup)
-    if setup.questions.is_unattended and (unused := [f for f in step.flags if setup.questions.has(f)]):
-        raise InvalidFlag(
-            phrases.UNUSED_FLAG.format(flag=unused[0], others=", ".join(f"--{f}" for f in step.flags))
-        )
     try:
+        summary = step.take(setup)
+        unused = [flag for flag in step.flags if setup.questions.has(flag)]
+        if unused and setup.questions.is_unattended:
+            others = ", ".join(f"--{flag}" for flag in step.flags)
+            raise InvalidFlag(phrases.UNUSED_FLAG.format(flag=unused[0], others=others))
         setup.save()
     except ConfigError as error:
         raise SetupFailed(str(error)) from None
@@ -79,10 +79,10 @@ def _say_what_is_set(setup: Setup, steps: Sequence[Step], done: dict[str, str]) 
     settings = files.settings()
     if not done.get("notes"):
         say(phrases.NOTES_ARE_IN.format(folder=settings.memory_folder))
-    if is_workspace_open(settings.private_folder / "locks", sweep=False):
-        say(phrases.NEXT_RESTART)
-    elif not done.get("service"):
-        say(phrases.NEXT_START.format(command=command_line("run", files.file)))
+    if not done.get("service"):  # whose step says how to start it
+        is_running = is_workspace_open(settings.private_folder / "locks", sweep=False)
+        start = phrases.NEXT_START.format(command=command_line("run", files.file))
+        say(phrases.NEXT_RESTART if is_running else start)
     bots = [done[name].partition(",")[0] for name in settings.channels if done.get(name)]
     say(phrases.NEXT_SAY.format(where=bots[0]) if bots else phrases.NEXT_SAY_TERMINAL)
 

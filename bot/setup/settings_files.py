@@ -3,7 +3,7 @@
 import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +35,9 @@ class _Edited:
     """A file as it is on the disk, and as it is to be."""
 
     path: Path
-    before: str | None
+    before: str | None = field(repr=False)
     """None if there is no file yet."""
-    text: str
+    text: str = field(repr=False)
     """With plain line ends, unless the file has both kinds."""
 
     @property

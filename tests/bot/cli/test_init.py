@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import shlex
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -347,7 +348,8 @@ def test_ctrl_c_and_ctrl_d_keep_what_was_answered(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-async def test_ctrl_c_while_it_waits_for_a_message(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_signal_while_it_waits_for_a_message(tmp_path: Path, number: signal.Signals) -> None:
     async with BotApi() as telegram:
 
         def interrupt() -> None:
@@ -358,7 +360,7 @@ async def test_ctrl_c_while_it_waits_for_a_message(tmp_path: Path) -> None:
                 window.type(f"{telegram.token}\r")
                 window.wait_for("Now write anything")
                 telegram.do(telegram.wait_until_polling())
-                window.type("\x03")
+                window.process.send_signal(number)
                 seen = window.wait_for("Nothing has been written.")
                 assert window.wait_exit() == 130
                 assert "Traceback" not in seen

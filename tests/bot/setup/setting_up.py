@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -48,6 +49,13 @@ async def give(folder: Path, step: str, **given: str) -> SettingsFiles:
         return SettingsFiles(folder / "config.toml")
 
     return await asyncio.to_thread(take)
+
+
+def closed_address() -> str:
+    """Return an address at which nobody answers."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{free.getsockname()[1]}"
 
 
 def without_variables(monkeypatch: pytest.MonkeyPatch, names: Sequence[str] = ()) -> None:

@@ -1,7 +1,6 @@
 """The steps about Telegram and Discord, against servers that behave like them."""
 
 import asyncio
-import socket
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from bot.setup.channel_setup import Account
 from bot.setup.errors import InvalidFlag, SetupFailed
 from bot.setup.questions import Questions
 from bot.setup.settings_files import SettingsFiles
-from tests.bot.setup.setting_up import answer, give, without_variables
+from tests.bot.setup.setting_up import answer, closed_address, give, without_variables
 from tests.fakes.bot_api.faults import Fault
 from tests.fakes.bot_api.receiving import Webhook
 from tests.fakes.bot_api.server import BotApi
@@ -156,9 +155,7 @@ async def test_a_wrong_token_is_asked_for_again_and_never_written(
 
 
 async def test_what_cannot_be_reached_may_be_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        use(folder, "telegram", f"http://127.0.0.1:{free.getsockname()[1]}")
+    use(folder, "telegram", closed_address())
     files = await answer(folder, "telegram", ("token", OTHER), ("Number", "2"))
     assert files.settings().telegram.token.get_secret_value() == OTHER
     files = await give(folder, "telegram", telegram_token_file=f"{OTHER}x", telegram_owner="7")

@@ -1,6 +1,5 @@
 """The step about the language model, against servers that behave like the providers."""
 
-import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,8 +9,9 @@ from aiohttp import web
 from bot.models.known_providers import KNOWN_PROVIDERS
 from bot.setup.errors import InvalidFlag, SetupFailed
 from bot.setup.model_offers import OFFERS
-from tests.bot.setup.setting_up import answer, give, without_variables
+from tests.bot.setup.setting_up import answer, closed_address, give, without_variables
 from tests.fakes.anthropic_server import AnthropicServer
+from tests.fakes.model_list import ModelList
 from tests.fakes.model_server import KEY, ModelAnswer
 from tests.fakes.ollama_server import OllamaServer
 from tests.fakes.openai_server import MODEL, OpenAIServer
@@ -33,12 +33,6 @@ async def openai() -> AsyncIterator[OpenAIServer]:
     async with OpenAIServer() as server:
         server.always(ModelAnswer("Hello."))
         yield server
-
-
-def closed_address() -> str:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{free.getsockname()[1]}"
 
 
 def test_every_offer_is_of_a_provider_that_needs_a_key() -> None:
@@ -212,6 +206,20 @@ async def test_a_model_is_called_although_its_list_cannot_be_had(
         assert "It answered." in capsys.readouterr().out
         with pytest.raises(SetupFailed, match="API key missing or rejected"):
             await give(folder, "model", **{**flags, "api_key_file": "wrong"})
+
+
+async def test_names_of_models_that_would_control_the_terminal_are_not_shown(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [
+        f"model-{'x' * 100}-{number}" for number in range(2000)
+    ]  # a long list is not cleaned as an answer
+    async with ModelList("\x1b]0;mine\x07", "a", *names) as server:
+        flags = ("Number", SERVER), ("short name", ""), ("Its address", f"{server.root}/v1"), ("API key", KEY)
+        await answer(folder, "model", *flags, ("Model", "a"), ("Number", "skip"))
+    said = capsys.readouterr().out
+    assert "It has a, model-x" in said
+    assert "\x1b" not in said
 
 
 async def test_a_server_keeps_its_kind_and_a_known_name_is_not_taken_for_another(folder: Path) -> None:

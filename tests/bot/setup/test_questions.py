@@ -48,6 +48,11 @@ def test_a_flag_answers_once_and_is_not_asked_about() -> None:
         assert not questions.has("count", "sure", "fruit")
 
 
+def test_a_wrong_flag_at_a_terminal_is_told_by_the_names_that_flags_have() -> None:
+    with closing(TypingPerson()) as person, pytest.raises(InvalidFlag, match="choose one of apple, plum"):
+        Questions({"fruit": "pear"}, person).choose("fruit", "Which?", FRUIT, default="apple")
+
+
 def test_without_a_terminal_the_defaults_answer_and_wrong_flags_are_told() -> None:
     questions = Questions({"count": "3", "fruit": "pear"})
     with pytest.raises(InvalidFlag, match="--count: an even number"):
