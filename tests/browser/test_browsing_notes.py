@@ -42,7 +42,7 @@ def test_folders_lead_to_notes_and_back(reader: Window) -> None:
     ]
     follow(reader, "the folder of the house")
     assert reader.path == "/notes/house/papers/2026.md"
-    follow(reader, "plain text")
+    follow(reader, "Plain text")
     assert reader.text("body").startswith("# Papers of 2026")
 
 
