@@ -52,12 +52,6 @@ ANSWER_RETENTION = timedelta(days=30)
 
 _TURNED_AWAY_KEY = "turned away "
 """How the keys of the notices begin that tell owners that some were turned away."""
-_LET_IN_PHRASES: dict[Decision, str] = {
-    "owner": phrases.IS_OWNER,
-    "allowed": phrases.MAY_TALK,
-    "guest": phrases.MAY_TALK_AS_GUEST,
-}
-"""What is answered to an owner who has let somebody in."""
 
 
 class Pairing:
@@ -401,7 +395,7 @@ class Pairing:
         if stranger.chat:
             text = phrases.LET_IN_AS_OWNER if decision == "owner" else phrases.LET_IN
             inbox.add_notice(db, stranger.chat, text, key=f"let-in-{key}", owner="", at=at)
-        answer = _LET_IN_PHRASES[decision].format(who=format_person(stranger), person=stranger.person)
+        answer = phrases.LET_IN_BY_OWNER[decision].format(who=format_person(stranger), person=stranger.person)
         self._record(db, key, answer, by=by)
         self._record_answer(db, stranger, phrases.PAIR_USED.format(who=format_stranger(stranger)), by=by)
         return answer

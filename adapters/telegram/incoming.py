@@ -23,7 +23,7 @@ from adapters.incoming_contents import QUOTED_CHARS, Contents
 from adapters.incoming_text import clean_line
 from adapters.telegram.incoming_contents import read_contents
 from adapters.telegram.incoming_text import BotIdentity, MessageText, utf16_length
-from bot import phrases
+from bot import english
 from bot.messages import ChatId, IncomingMessage, PersonId, Quoted
 from memory.surrogates import replace_surrogates
 
@@ -145,7 +145,7 @@ def _read_text_message(
     if not (text or contents):
         if not _is_unknown_kind(message):
             return None
-        text = phrases.SENT_SOMETHING
+        text = english.SENT_SOMETHING
     replied_to = _find_replied_to(message)
     quoted, quoted_contents = _read_quoted(message, replied_to, me)
     in_room = message.chat.type != Chat.PRIVATE
@@ -267,7 +267,7 @@ def _sender_name(message: Message) -> str:
 def _read_forward_origin(message: Message) -> str:
     """Return the origin of a message not written by its sender, such as a forward or an inline bot's text."""
     if message.forward_origin:
-        return _origin_name(message.forward_origin) or phrases.SENT_BY_SOMEBODY
+        return _origin_name(message.forward_origin) or english.SENT_BY_SOMEBODY
     return f"@{clean_line(message.via_bot.username)}" if message.via_bot else ""
 
 

@@ -23,7 +23,7 @@ from adapters.telegram.incoming import (
     read_update,
 )
 from adapters.telegram.incoming_text import BotIdentity
-from bot import phrases
+from bot import english, phrases
 from bot.channel_store import ChannelStore
 from bot.log.tracebacks import error_location
 from bot.messages import AcceptMessage, ChatId, IncomingMessage, NotAccepted
@@ -165,7 +165,7 @@ class Receiver:
             self._topics[message.chat] = topic
         if not (topic and message.chat_name):
             return topic or message.chat_name
-        return phrases.TOPIC_TITLE.format(chat=message.chat_name, topic=topic)
+        return english.TOPIC_TITLE.format(chat=message.chat_name, topic=topic)
 
     async def _remember_topic(self, chat: ChatId, topic: str) -> None:
         if self._topics.get(chat) != topic:
