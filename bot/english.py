@@ -570,6 +570,7 @@ BANNER_NOTEBOOK = (
 )
 BANNER_PAGE = "Status page: {page}"
 EXIT_HELP = "Leave the terminal"
+HOW_TO_LEAVE = "To leave, type exit or press Ctrl-D."
 BANNER_KEYS = "Just say something. /help lists the commands, Alt-Enter starts a new line, exit leaves."
 """The banner of the terminal chat; the keys are shown last."""
 
@@ -1119,6 +1120,7 @@ UNTRANSLATED = frozenset(
         "SENT_BY_SOMEBODY",
         "TOPIC_TITLE",
         "NOT_READ",
+        "SCHEDULED_LATE",
         "NOT_READ_AGAIN",
         "TOO_MANY_ATTACHED",
         # Written into notes.

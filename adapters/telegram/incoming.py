@@ -158,6 +158,7 @@ def _read_text_message(
         sent_at=(message.edit_date if edit_of and message.edit_date else message.date).astimezone(UTC),
         sender_name=name,
         chat_name=clean_line(message.chat.title),
+        language=_read_language(message.from_user),
         in_room=in_room,
         addressed=not in_room
         or written.mentions_bot
@@ -201,6 +202,11 @@ def _read_sender(message: Message) -> tuple[PersonId, str] | None:
 
 def _read_person(user: User) -> tuple[PersonId, str]:
     return PersonId(CHANNEL, _format_id(user.id)), clean_line(user.full_name)
+
+
+def _read_language(user: User | None) -> str:
+    """Return the code of the language that somebody's app is set to; "" if Telegram does not say."""
+    return clean_line(user.language_code) if user and not user.is_bot else ""
 
 
 def _read_text(message: Message, me: BotIdentity) -> MessageText:
@@ -300,6 +306,7 @@ def _read_press(query: CallbackQuery, now: datetime) -> ButtonPress:
         sent_at=now,
         sender_name=name,
         chat_name=clean_line(shown.chat.title),
+        language=_read_language(query.from_user),
         in_room=shown.chat.type != Chat.PRIVATE,
         handle=_format_id(shown.message_id),
     )

@@ -30,6 +30,7 @@ from bot.state import (
     forgetting,
     imports,
     inbox,
+    languages,
     links,
     model_history,
     models,
@@ -458,6 +459,7 @@ MIGRATIONS = (
     changes.m025_changes,
     changes.m026_change_clients,
     conversation_list.m027_conversation_list,
+    languages.m028_languages,
 )
 
 

@@ -42,6 +42,7 @@ FILLED_IN: list[tuple[str, dict[str, Any], str]] = [
     ("recall", {"query": " where is the key? "}, "/recall where is the key?"),
     ("changes", {"what": "today"}, "/changes today"),
     ("undo", {"number": "12"}, "/undo 12"),
+    ("language", {"code": "de"}, "/language de"),
     ("redo", {}, "/redo"),
     ("why", {"place": "2026-11-21.md:3"}, "/why 2026-11-21.md:3"),
     ("model", {"name": "gpt"}, "/model gpt"),
