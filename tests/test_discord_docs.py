@@ -74,6 +74,8 @@ def own_words() -> Iterator[str]:
             for text in texts:
                 if isinstance(text, str):
                     yield re.sub(r"\{[^{}]*\}", ANYTHING, text)
+    at_terminal = f"{english.PAIR_ASKING}\n\n{english.PAIR_BECOME_OWNER}"
+    yield re.sub(r"\{[^{}]*\}", ANYTHING, at_terminal)
     closed: Any = SimpleNamespace(close_code=4000)
     errors = (
         RateLimited(30),

@@ -77,6 +77,8 @@ def own_words() -> Iterator[str]:
             for text in texts:
                 if isinstance(text, str):
                     yield re.sub(r"\{[^{}]*\}", ANYTHING, text)
+    at_terminal = f"{english.PAIR_ASKING}\n\n{english.PAIR_BECOME_OWNER}"
+    yield re.sub(r"\{[^{}]*\}", ANYTHING, at_terminal)
     yield connection_health.describe_error(TelegramError(ANYTHING))
     yield connection_health.describe_error(connection_health.AddressRefused(ANYTHING))
     yield connection_health.describe_error(TimeoutError())
