@@ -15,10 +15,10 @@ from bot.archives.export import format_json_lines, format_markdown, to_row
 from bot.conversations.pages import moment_of
 from bot.conversations.search import find_app, name_speaker
 from bot.conversations.shown_entries import ShownCall, ShownEntry, show_entries
-from bot.timeparse import day_in_words
 from bot.state.conversation_entries import SizedRow, StoredChat, read_chat, read_span
 from bot.state.conversation_list import ListedConversation, find_conversation
 from bot.state.database import StateFault
+from bot.timeparse import day_in_words
 from bot.visible_names import escape_path
 from bot.web.context import services_key
 from bot.web.page.conversations import show_time, title_of

@@ -7,11 +7,11 @@ from aiohttp import web
 
 from bot import phrases
 from bot.change_texts import is_number
-from bot.timeparse import day_in_words
 from bot.forget_said import FoundSaid, NothingSaid, SaidPart, StillAnswering, find_said, forget_said
 from bot.sanitize import one_line
 from bot.state.changes import Change
 from bot.state.database import StateFault
+from bot.timeparse import day_in_words
 from bot.visible_names import escape_path
 from bot.web.context import services_key
 from bot.web.forms import read_form
