@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from bot import phrases
+from bot import english, phrases
 from bot.archives.export import format_json_lines, format_markdown, to_row
 from bot.conversations.pages import moment_of
 from bot.conversations.search import find_app, name_speaker
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from apsw import Connection
     from markupsafe import Markup
 
-DONE = {"forgotten": phrases.WEB_FORGOTTEN}
+DONE = {"forgotten": english.WEB_FORGOTTEN}
 """What is said after a form has done its work."""
 MAX_MESSAGE_CHARS = 20_000
 """Limit for the shown part of one message."""

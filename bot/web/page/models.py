@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from bot import phrases
+from bot import english
 from bot.models.status import ModelStatus, models_status
 from bot.state.database import StateFault
 from bot.state.model_history import ModelHour
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MODELS = "/models"
 RESET = "/models/reset"
 
-DONE: Mapping[str, str] = {"reset": phrases.MODELS_RESET}
+DONE: Mapping[str, str] = {"reset": english.MODELS_RESET}
 """What a form has done, by the key in the address."""
 
 
