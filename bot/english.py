@@ -739,14 +739,23 @@ MOMENT = "{weekday}, {date} at {time}"
 MOMENT_ZONE = "{moment} ({zone})"
 DUE_YESTERDAY = "yesterday {time}"
 DUE_EARLIER = "{weekday} {date} {time}"
-RULE_EVERY = {
-    "minutes": Plural("every minute", "every {count} minutes"),
-    "hours": Plural("every hour", "every {count} hours"),
-    "days": Plural("every day", "every {count} days"),
-    "weeks": Plural("every week", "every {count} weeks"),
-    "months": Plural("every month", "every {count} months"),
-    "years": Plural("every year", "every {count} years"),
+RULE_EACH = {
+    "minutes": "every minute",
+    "hours": "every hour",
+    "days": "every day",
+    "weeks": "every week",
+    "months": "every month",
+    "years": "every year",
 }
+RULE_EVERY = {
+    "minutes": "every {count} minutes",
+    "hours": "every {count} hours",
+    "days": "every {count} days",
+    "weeks": "every {count} weeks",
+    "months": "every {count} months",
+    "years": "every {count} years",
+}
+"""No `Plural`: for one, some languages without forms for counts say something else, too."""
 RULE_WORKDAYS = "every weekday"
 RULE_AT = "{every} at {times}"
 RULE_WEEK_DAYS = "{every} on {days}"

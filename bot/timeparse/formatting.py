@@ -58,13 +58,9 @@ def rule_in_words(rule: Recurrence) -> str:
     """Return `every 2 weeks on Monday and Thursday at 08:00`."""
     if rule.unit == "minutes":
         hours, rest = divmod(rule.count, 60)
-        return (
-            phrases.RULE_EVERY["minutes"].format(count=rule.count)
-            if rest
-            else phrases.RULE_EVERY["hours"].format(count=hours)
-        )
+        return _interval_in_words(rule.count, "minutes") if rest else _interval_in_words(hours, "hours")
     days = [phrases.WEEKDAYS[each] for each in rule.weekdays]
-    every = phrases.RULE_EVERY[rule.unit].format(count=rule.count)
+    every = _interval_in_words(rule.count, rule.unit)
     if rule.unit == "weeks" and rule.count == 1 and tuple(rule.weekdays) == WORKDAYS:
         every = phrases.RULE_WORKDAYS
     elif rule.unit == "weeks":
@@ -79,6 +75,10 @@ def rule_in_words(rule: Recurrence) -> str:
         start = rule.start
         every = phrases.RULE_DATE.format(every=every, day=start.day, month=phrases.MONTHS[start.month - 1])
     return phrases.RULE_AT.format(every=every, times=_join_list([_format_time(each) for each in rule.times]))
+
+
+def _interval_in_words(count: int, unit: str) -> str:
+    return phrases.RULE_EACH[unit] if count == 1 else phrases.RULE_EVERY[unit].format(count=count)
 
 
 def _format_time(at: time) -> str:

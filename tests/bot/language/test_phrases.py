@@ -3,6 +3,8 @@
 import asyncio
 import subprocess
 import sys
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -10,6 +12,7 @@ from bot import english, phrases
 from bot.language.codes import closest_language, find_language
 from bot.language.current import current_language, speaking
 from bot.quantities import size_in_words
+from bot.timeparse import Recurrence, moment_in_full, rule_in_words
 from tests.fakes.table_test import table_test
 
 
@@ -36,6 +39,42 @@ def test_a_plural_has_its_forms() -> None:
         "en": ["0 notes", "1 note", "1,234 notes"],
         "de": ["0 Notizen", "1 Notiz", "1.234 Notizen"],
         "zh_Hans": ["0 条笔记", "1 条笔记", "1,234 条笔记"],
+    }
+
+
+def test_times_and_repetitions_are_whole_phrases() -> None:
+    day, berlin = datetime(2026, 12, 4, 17, 0, tzinfo=UTC), ZoneInfo("Europe/Berlin")
+    rules = [
+        Recurrence.parse(f"every {each}")
+        for each in (
+            "1 weeks from 2026-12-04 on mon,thu at 08:00",
+            "2 days from 2026-12-04 at 08:00,18:00",
+            "90 minutes from 2026-12-04T08:00+00:00",
+        )
+    ]
+    told = {}
+    for language in ("en", "de", "zh_Hans"):
+        with speaking(language):
+            told[language] = [moment_in_full(day, berlin), *map(rule_in_words, rules)]
+    assert told == {
+        "en": [
+            "Friday, 4 December 2026 at 18:00 (Europe/Berlin)",
+            "every week on Monday and Thursday at 08:00",
+            "every 2 days at 08:00 and 18:00",
+            "every 90 minutes",
+        ],
+        "de": [
+            "Freitag, 4. Dezember 2026 um 18:00 (Europe/Berlin)",
+            "jede Woche am Montag und Donnerstag um 08:00",
+            "alle 2 Tage um 08:00 und 18:00",
+            "alle 90 Minuten",
+        ],
+        "zh_Hans": [
+            "2026年12月4日星期五 18:00（Europe/Berlin）",
+            "每周的星期一和星期四 08:00",
+            "每 2 天 08:00和18:00",
+            "每 90 分钟",
+        ],
     }
 
 
