@@ -58,6 +58,7 @@ BENCHMARKS = (
     Benchmark("telegram_channel", "3 minutes"),
     Benchmark("discord_channel", "4 minutes"),
     Benchmark("status_page", "1 minute"),
+    Benchmark("note_listing", "2 minutes"),
     Benchmark("mcp_server", "1 minute"),
     Benchmark("conversations", "5 minutes"),
     Benchmark("conversations", "2 minutes", ("--signal=TERM", "--kills=60", "--messages=400")),

@@ -18,6 +18,7 @@ from bot.state.database import format_timestamp
 from bot.timeparse import day_in_words, moment_in_short
 from bot.undo_plan import UndoRefused
 from bot.visible_names import escape_path
+from memory.line_diff import LineDiff
 
 if TYPE_CHECKING:
     from apsw import Connection
@@ -130,7 +131,9 @@ def describe_change(shown: ShownChange, names: ChangeNames, now: datetime, *, to
             else phrases.CHANGE_REMOVED_OF
         )
         head += f" {phrase.format(people=touches)}"
-    return "\n\n".join(filter(None, [head, _fenced(format_diff(shown.change)), _describe_future(shown)]))
+    return "\n\n".join(
+        filter(None, [head, _fenced(format_diff(shown.change.lines)), _describe_future(shown)])
+    )
 
 
 def describe_origin(shown: ShownChange, names: ChangeNames, now: datetime) -> str:
@@ -221,6 +224,8 @@ def _describe_lines(change: Change) -> str:
         return phrases.CHANGE_CHANGED.format(old=old, new=new)
     if new:
         return phrases.CHANGE_ADDED.format(new=new)
+    if not (lines.old or lines.new or lines.above):
+        return phrases.CHANGE_MOVED
     return phrases.CHANGE_REMOVED.format(old=old) if old else phrases.CHANGE_BLANK
 
 
@@ -231,16 +236,16 @@ def _first_words(lines: Sequence[str]) -> str:
     return one_line(bare_words(text), limit=WORDS_CHARS)
 
 
-def format_diff(change: Change, *, lines: int = DIFF_LINES, line_chars: int = DIFF_LINE_CHARS) -> str:
-    """Return the first `lines` lines of a change with `-` and `+` before them, long ones cut."""
-    rows = [strip_controls(row) for row in _compare(change)]
-    shown = [row if len(row) <= line_chars else f"{row[:line_chars]}…" for row in rows[:lines]]
+def format_diff(lines: LineDiff, *, most: int = DIFF_LINES, line_chars: int = DIFF_LINE_CHARS) -> str:
+    """Return the first `most` lines of a change with `-` and `+` before them, long ones cut."""
+    rows = [strip_controls(row) for row in _compare(lines)]
+    shown = [row if len(row) <= line_chars else f"{row[:line_chars]}…" for row in rows[:most]]
     more = len(rows) - len(shown)
     return "\n".join([*shown, *([phrases.CHANGE_MORE_LINES.format(count=more)] if more else [])])
 
 
-def _compare(change: Change) -> Iterator[str]:
-    old, new = change.lines.old, change.lines.new
+def _compare(lines: LineDiff) -> Iterator[str]:
+    old, new = lines.old, lines.new
     if len(old) + len(new) > _COMPARED_LINES or not (old and new):
         yield from (f"-{line}" for line in old)
         yield from (f"+{line}" for line in new)

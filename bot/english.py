@@ -469,6 +469,7 @@ CHANGE_ADDED = "added “{new}”"
 CHANGE_REMOVED = "removed “{old}”"
 CHANGE_CHANGED = "“{old}” became “{new}”"
 CHANGE_BLANK = "only blank lines"
+CHANGE_MOVED = "moved or renamed the note"
 CHANGE_UNDONE = "{what} (undone)"
 CHANGE_UNDOES = "undid #{number}: {what}"
 CHANGE_REDOES = "redid #{number}: {what}"
@@ -1037,6 +1038,32 @@ WEB_OLD_FORM = (
     "This form is from before you signed in, so nothing was done. Please go back, copy what you wrote, and load "
     "the page again."
 )
+WEB_NOTE_DONE = {
+    "saved": "Saved.",
+    "created": "Created.",
+    "moved": "Moved. Links in other notes are as they were.",
+    "deleted": "Deleted. The trash has it, in case you want it back.",
+    "restored": "Restored.",
+    "undone": "Done.",
+}
+WEB_NOTE_TOO_LONG = (
+    "This text has {size}; a browser edits up to {limit} well. Please use an editor for it, or split it into several "
+    "notes."
+)
+WEB_NOTE_CHANGED = (
+    "The note has changed since you opened it, so nothing was saved. Below is what changed, and your version, which "
+    "you can still edit."
+)
+WEB_NOTE_GONE = (
+    "The note was deleted or moved in the meantime, so nothing was saved. Your text is still here."
+)
+WEB_NOTE_NOT_DELETED = (
+    "The note has changed since you opened this page, so nothing was deleted. Please have a look at it first."
+)
+WEB_FILE_TOO_LARGE = (
+    "This file has {size}; the page shows files of up to {limit}. You find it in the folder of your notes."
+)
+WEB_TRASH_GONE = "That isn't in the trash any more; it may have been restored already."
 WEB_NO_CHANGE = "That isn't the number of a change. Please go back and use one of the buttons."
 WEB_DAY = "{weekday}, {day} {month}"
 WEB_DONE = {

@@ -6,11 +6,12 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bot.undo_plan import PlannedUndo
-from memory.errors import EditRefused, MemoryFault, NoteUnwritable
+from memory.errors import EditRefused, MemoryFault, NoteExists, NoteUnwritable
 from memory.line_diff import LineDiff, split_lines
 from memory.line_reversal import LinesReplacement
 from memory.locked_note import LockedNote
 from memory.note_edits import LineAnchor, LineCorrection
+from memory.paths import format_path
 from memory.write_recovery import BeforeAppend, BeforeEdit, BeforeReplacement
 from memory.write_result import WriteResult
 
@@ -32,9 +33,28 @@ def plan_write(note: LockedNote, intent: Mapping[str, Any]) -> tuple[dict[str, A
             )
         case {"insert": {"block": block, "stood": stood}}:
             before, lines = note.plan_insert(block, _line_span(stood))
+        case {"create": {"block": block}}:
+            if not note.is_missing:
+                raise NoteExists(f"There is a note {format_path(note.path)} already; choose another name.")
+            before, lines = note.plan_append(block, title="")
+            return {"append": {"block": block, "title": "", "at": ""}, "before": asdict(before)}, lines
+        case {"rewrite": {"text": text, "digest": digest}}:
+            return _replacement(*note.plan_rewrite(text, digest=digest), deletes=False)
+        case {"delete": digest}:
+            return _replacement(*note.plan_deletion(digest=digest), deletes=True)
+        case {"replace": fields, "deletes": deletes}:  # once more, since a first try was not made
+            wanted = LinesReplacement(**_with_tuples(fields))
+            replaced, lines, leaves_nothing = note.plan_replacement(wanted)
+            return _replacement(wanted, replaced, lines, deletes=deletes and leaves_nothing)
         case _:
             raise _outcome_unknown(intent)
     return {**intent, "before": asdict(before)}, lines
+
+
+def _replacement(
+    wanted: LinesReplacement, before: BeforeReplacement, lines: LineDiff, *, deletes: bool
+) -> tuple[dict[str, Any], LineDiff]:
+    return {"replace": asdict(wanted), "deletes": deletes, "before": asdict(before)}, lines
 
 
 def plan_reversal(note: LockedNote, number: int, planned: PlannedUndo) -> tuple[dict[str, Any], LineDiff]:
@@ -87,8 +107,7 @@ def recover_write(note: LockedNote, intent: Mapping[str, Any]) -> WriteResult | 
             # Only the same bytes prove it: the lines are not stored.
             return note.finish_replacement(LinesReplacement(1, (), ()), BeforeReplacement(**before))
         case {"rename": name}:
-            is_done = note.finish_rename(PurePosixPath(name).name)
-            return WriteResult(str(name), 1, 0, 0) if is_done else None
+            return WriteResult(str(name), 1, 0, 0) if note.finish_move(str(name)) else None
     raise _outcome_unknown(intent)
 
 

@@ -198,6 +198,26 @@ class OnceWriter:
         key = _write_key(key, "edit", path, old, new)
         return await self._write_once(path, intent, key, origin, existing=True)
 
+    async def create(self, path: str, text: str, *, key: str, origin: ChangeOrigin) -> WriteResult:
+        """Write a new note. Raises NoteExists if there is one, NothingToWrite."""
+        intent = {"create": {"block": format_block(text)}}
+        return await self._write_once(path, intent, _write_key(key, "create", path), origin, existing=False)
+
+    async def rewrite(
+        self, path: str, text: str, *, digest: str, key: str, origin: ChangeOrigin
+    ) -> WriteResult:
+        """Give a note another text; what is removed is kept in the trash.
+
+        Raises NoteChanged if it is no longer the version with this digest (`Memory.read_whole`), and EditRefused.
+        """
+        intent = {"rewrite": {"text": text, "digest": digest}}
+        return await self._write_once(path, intent, _write_key(key, "rewrite", path), origin, existing=True)
+
+    async def delete(self, path: str, *, digest: str, key: str, origin: ChangeOrigin) -> WriteResult:
+        """Delete a note, which is kept in the trash. Raises NoteChanged as `rewrite` does."""
+        intent = {"delete": digest}
+        return await self._write_once(path, intent, _write_key(key, "delete", path), origin, existing=True)
+
     async def correct(
         self, path: str, line: int, text: str, *, key: str, origin: ChangeOrigin, last: int | None = None
     ) -> "CorrectedLines":

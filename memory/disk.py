@@ -22,6 +22,7 @@ _REASONS = {
     errno.ENXIO: "it is a pipe, a socket or a device, not a file",
     errno.EIO: "the disk reported an error",
     errno.ENAMETOOLONG: "its path is too long",
+    errno.EXDEV: "the two folders are on different disks",
 }
 # Errors from file systems without hard links, or for files that are not ours.
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
@@ -133,47 +134,56 @@ def sync_folder(fd: int) -> None:
             raise
 
 
-def rename_to_new(name: str, new: str, *, folder: int) -> bool:
-    """Rename a file within an open folder, never over an existing one; return False if the name is taken.
+def rename_to_new(name: str, new: str, *, folder: int, to: int | None = None) -> bool:
+    """Rename a file, never over an existing one; return False if the name is taken.
 
-    It adds a hard link first, since a rename would replace a file that was created in between. A file that a
-    crash has left with both names keeps the new one. Raises OSError.
+    `folder` and `to` are open folders; without `to`, the file stays in its own. A hard link comes first, since a rename
+    would replace a file that was created in between. A file that a crash has left with both names keeps the new one.
+    Raises OSError.
     """
+    into = folder if to is None else to
     try:
-        os.link(name, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+        os.link(name, new, src_dir_fd=folder, dst_dir_fd=into, follow_symlinks=False)
     except FileExistsError:
-        if not is_same_file(name, new, folder=folder):
+        if not is_same_file(name, new, folder=folder, to=into):
             return False
+        if os.stat(name, dir_fd=folder, follow_symlinks=False).st_nlink == 1:
+            # One name in two spellings, which this file system treats alike.
+            os.rename(name, new, src_dir_fd=folder, dst_dir_fd=into)
+            return True
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        return _rename_to_reserved(name, new, folder=folder)
-    if not is_same_file(name, new, folder=folder):
+        return _rename_to_reserved(name, new, folder=folder, to=into)
+    if not is_same_file(name, new, folder=folder, to=into):
         # An editor saved at this moment: rename what it saved, not the previous version.
-        os.rename(name, new, src_dir_fd=folder, dst_dir_fd=folder)
+        os.rename(name, new, src_dir_fd=folder, dst_dir_fd=into)
         return True
+    if into != folder:
+        sync_folder(into)  # before the old name is gone
     os.unlink(name, dir_fd=folder)
     return True
 
 
-def _rename_to_reserved(name: str, new: str, *, folder: int) -> bool:
+def _rename_to_reserved(name: str, new: str, *, folder: int, to: int) -> bool:
     """Do the same without hard links: an empty file reserves the new name."""
     try:
-        os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder))
+        os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=to))
     except FileExistsError:
         return False
     try:
-        os.rename(name, new, src_dir_fd=folder, dst_dir_fd=folder)
+        os.rename(name, new, src_dir_fd=folder, dst_dir_fd=to)
     except BaseException:
-        os.unlink(new, dir_fd=folder)
+        os.unlink(new, dir_fd=to)
         raise
     return True
 
 
-def is_same_file(one: str, other: str, *, folder: int) -> bool:
-    """Return whether two names in a folder are of one file. Raises OSError."""
-    found = [os.stat(name, dir_fd=folder, follow_symlinks=False) for name in (one, other)]
-    return os.path.samestat(*found)
+def is_same_file(one: str, other: str, *, folder: int, to: int | None = None) -> bool:
+    """Return whether two names, the second one in the open folder `to` if given, are of one file. Raises OSError."""
+    found = os.stat(one, dir_fd=folder, follow_symlinks=False)
+    into = folder if to is None else to
+    return os.path.samestat(found, os.stat(other, dir_fd=into, follow_symlinks=False))
 
 
 def write_new(name: str, data: bytes, *, folder: int) -> None:

@@ -21,6 +21,10 @@ class NoteUnwritable(MemoryFault):
     """The note could not be written (permission, full disk, read-only); the old version is intact."""
 
 
+class FolderReadOnly(NoteUnwritable):
+    """The note is in a folder that may only be read."""
+
+
 class NothingToWrite(MemoryFault):
     """The text to write is blank."""
 
@@ -31,6 +35,14 @@ class TextTooLong(MemoryFault):
 
 class EditRefused(MemoryFault):
     """The passage to replace does not occur, or occurs more than once."""
+
+
+class NoteChanged(EditRefused):
+    """The note is no longer the version that was read."""
+
+
+class NoteExists(MemoryFault):
+    """There is a note of this name already."""
 
 
 class IndexCorrupted(MemoryFault):

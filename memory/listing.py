@@ -16,8 +16,8 @@ from memory.normalization import normalize
 from memory.note_folders import NoteFolder, NoteFolders
 from memory.paths import find_name_fault, format_path, is_note_name
 
-# Matches nearly all names; the others are checked one by one.
-_PLAIN_NAME = re.compile(r"[0-9A-Za-z_-]{5,200}\.md")
+# Matches nearly all names; the others are checked one by one. No device has so long a name, but for spaces at its end.
+_PLAIN_NAME = re.compile(r"[0-9A-Za-z_ -]{4,199}[0-9A-Za-z_-]\.md")
 _version_of = attrgetter("st_size", "st_mtime_ns", "st_ino", "st_ctime_ns")
 _stamp_of = attrgetter("st_size", "st_mtime_ns", "st_ctime_ns")
 
@@ -101,6 +101,42 @@ def list_notes(folders: NoteFolders, *, known: Mapping[str, tuple[int, int, int]
         [path for listing in listings for path in listing.unchanged],
         [path for listing in listings for path in listing.excluded],
     )
+
+
+@dataclass(frozen=True, slots=True)
+class FolderEntries:
+    """The names in one folder, in no order."""
+
+    folders: list[str]
+    notes: list[str]
+    problems: list[Problem]
+
+
+def find_entries(folder: NoteFolder, fd: int, below: str, *, taken: frozenset[str]) -> FolderEntries:
+    """Return what is in an open folder, of which `below` is the path in the folder of notes; stats no plain note.
+
+    `taken`: names of other folders of notes. What is hidden or excluded is left out. Raises OSError.
+    """
+    walk = _FolderWalk(folder, {}, taken=taken)
+    walk.folders.clear()
+    prefix, names = f"{below}/" if below else "", list[str]()
+    is_plain, keep = _PLAIN_NAME.fullmatch, names.append
+    with os.scandir(fd) as entries:
+        for entry in entries:
+            name = entry.name
+            if (is_plain(name) or _is_good_name(name, walk.taken)) and entry.is_file(follow_symlinks=False):
+                keep(name)
+            elif name[0] != ".":
+                walk.check_entry(prefix + name, entry)
+    cut = len(walk.prefix + prefix)
+    names += (note.path[cut:] for note in walk.notes)
+    if folder.exclude:
+        names = [name for name in names if not folder.excludes(prefix + name)]
+    return FolderEntries([path[len(prefix) :] for path in walk.folders], names, walk.problems)
+
+
+def _is_good_name(name: str, taken: frozenset[str]) -> bool:
+    return is_note_name(name) and not find_name_fault(name) and name not in taken
 
 
 def list_files(folders: NoteFolders, *, limit: int) -> list[str]:

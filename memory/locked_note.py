@@ -5,13 +5,14 @@ import os
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from memory import disk
 from memory.charset import DecodedNote, decode
-from memory.errors import NoteUnwritable
+from memory.errors import EditRefused, MemoryFault, NoteUnwritable, PathRefused
 from memory.line_diff import LineDiff, compare_lines, split_lines
 from memory.line_reversal import LinesReplacement
 from memory.locks import SharedLock, lock_file
@@ -40,6 +41,7 @@ from memory.note_file import (
 )
 from memory.paths import NotePath, open_note_folder
 from memory.trash import save_removed
+from memory.whole_note import check_version, find_edit_fault, find_hidden_fault, rewrite
 from memory.write_recovery import (
     BeforeAppend,
     BeforeEdit,
@@ -79,10 +81,15 @@ class LockedNote:
         *,
         private: Path,
         lock: SharedLock | None = None,
+        locate: Callable[[str], NotePath],
         blank: Callable[[str], str] = lambda text: text,
     ) -> None:
-        """Use `Notes.held` to get one. `blank` empties the hidden lines of the note's text."""
+        """Use `Notes.held` to get one.
+
+        `locate` finds the place of another note's path. `blank` empties the hidden lines of the note's text.
+        """
         self._place = place
+        self._locate = locate
         self._blank = blank
         self._lock = lock
         self._private = private
@@ -205,26 +212,77 @@ class LockedNote:
             return None
         return WriteResult(self.path, wanted.line, wanted.line + len(wanted.new) - 1, 0)
 
+    def plan_rewrite(self, text: str, *, digest: str) -> tuple[LinesReplacement, BeforeReplacement, LineDiff]:
+        """Return the replacement that gives the note this text (LF line ends), and what `plan_replacement` returns.
+
+        `digest` is that of the version that was rewritten (`WholeNote`). Raises `NoteChanged` if it is another one by
+        now; `EditRefused` if the text is the same, or cannot be replaced as a whole; `NoteMissing`.
+        """
+        data = self._read_existing()
+        check_version(data, digest, path=self.path)
+        note = decode(data)
+        if fault := find_edit_fault(note, path=self.path, blank=self._blank):
+            raise EditRefused(fault)
+        wanted = rewrite(note, text, path=self.path)
+        return wanted, *self.plan_replacement(wanted)[:2]
+
+    def plan_deletion(self, *, digest: str) -> tuple[LinesReplacement, BeforeReplacement, LineDiff]:
+        """Return the replacement that leaves nothing of the note, and what `plan_replacement` returns.
+
+        Raises what `plan_rewrite` raises.
+        """
+        data = self._read_existing()
+        check_version(data, digest, path=self.path)
+        self.check_nothing_hidden()
+        wanted = LinesReplacement(1, tuple(split_lines(decode(data).text)), ())
+        return wanted, *self.plan_replacement(wanted)[:2]
+
+    def check_nothing_hidden(self) -> None:
+        """Raise `EditRefused` if the note has hidden lines, which are known by its path."""
+        if fault := find_hidden_fault(self.text, path=self.path, blank=self._blank):
+            raise EditRefused(fault)
+
     def rename(self, name: str) -> bool:
         """Rename the file within its folder; return False if the name is taken."""
-        with self._open_folder() as folder:
-            self._remove_drafts(folder)
-            self._check_shared_lock()
-            is_done = disk.rename_to_new(self._place.name, name, folder=folder)
-            if is_done:
-                disk.sync_folder(folder)
-            return is_done
+        return self._move(replace(self._place, parts=(*self._place.parts[:-1], name)))
 
-    def finish_rename(self, name: str) -> bool:
-        """Return whether the file was renamed, after completing what a crash has cut off."""
+    def move(self, target: "LockedNote") -> bool:
+        """Move the file to the path of another note, whose lock is held too; return False if there is one.
+
+        Folders that it leaves empty are deleted. Raises `NoteMissing`, `NoteUnwritable`.
+        """
+        target._check_shared_lock()
+        try:
+            is_done = self._move(target._place)
+        except MemoryFault:
+            target._remove_empty_folders()
+            raise
+        self._remove_empty_folders()
+        return is_done
+
+    def finish_move(self, path: str) -> bool:
+        """Return whether the file was moved to `path`, after completing what a crash has cut off."""
         with translate_errors(self.path):
             try:
-                with open_note_folder(self._place) as folder:
-                    if not disk.is_same_file(self._place.name, name, folder=folder):
+                place = self._locate(path)
+                with open_note_folder(self._place) as folder, open_note_folder(place) as to:
+                    if not disk.is_same_file(self._place.name, place.name, folder=folder, to=to):
                         return False
-            except (FileNotFoundError, NotADirectoryError):
+            except (FileNotFoundError, NotADirectoryError, PathRefused):
                 return self.is_missing
-        return self.rename(name)
+        return self._move(place)
+
+    def _move(self, place: NotePath) -> bool:
+        if place == self._place:
+            return False
+        with self._open_folder() as folder, open_note_folder(place, create=True) as to:
+            self._remove_drafts(folder)
+            self._check_shared_lock()
+            is_done = disk.rename_to_new(self._place.name, place.name, folder=folder, to=to)
+            if is_done:
+                disk.sync_folder(to)
+                disk.sync_folder(folder)
+            return is_done
 
     def remove(self, blocks: Iterable[str]) -> frozenset[str]:
         """Delete whole lines without keeping them in the trash; return the blocks that were found.

@@ -5,7 +5,7 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -16,6 +16,8 @@ from memory.dates import CORE_NOTE as CORE_NOTE
 from memory.embedding_backfill import EmbeddingBackfill
 from memory.embeddings.factory import Embedding
 from memory.errors import IndexCorrupted, IndexUnavailable, NoteUnreadable
+from memory.folder_files import FileFinder, OpenedFile, open_file
+from memory.folder_listing import FolderLister, FolderListing
 from memory.folder_scope import top_folders
 from memory.forgetting import NoteLines, WordsToForget
 from memory.forgotten_lines import (
@@ -36,8 +38,9 @@ from memory.index.location import (
     redact_server_address,
 )
 from memory.index.protocol import IndexCounts, VectorCounts
-from memory.listing import Listing, Problem
+from memory.listing import Listing, NoteStat, Problem
 from memory.locked_note import LockedNote
+from memory.note_days import NotesByDay, group_by_day
 from memory.note_draft import NoteDraft, WriteTarget
 from memory.note_edits import LineCorrection
 from memory.note_folders import NoteFolder
@@ -52,6 +55,7 @@ from memory.status import CacheStatus, FolderStatus, MemoryStatus, count_embeddi
 from memory.sync import SyncReport
 from memory.synced_index import SyncedIndex
 from memory.trash import TrashItem, find_note
+from memory.whole_note import WholeNote
 from memory.write_result import WriteResult
 
 if TYPE_CHECKING:
@@ -66,6 +70,13 @@ log = logging.getLogger(__name__)
 
 HEALTH_SECONDS = 100.0
 """How long an examination of the notes may take."""
+
+STALE_SECONDS = 5.0
+"""Age of the index from which a list of notes has it synced; watchers do so much sooner."""
+SYNC_SECONDS = 0.05
+"""How long a list of notes waits for the latest changes."""
+FIRST_SYNC_SECONDS = 3.0
+"""… and for the first look through the notes after a start."""
 
 _Result = TypeVar("_Result")
 
@@ -153,6 +164,8 @@ class Memory:
             scan=partial(scan_notes, self._notes, max_tokens=settings.chunk.target_tokens),
             show=self._show_candidates,
         )
+        self._lister = FolderLister(self._notes.folders)
+        self._days = NotesByDay()
         self._watchers: dict[str, Watcher] = {}
         self._followers: list[Callable[[], None]] = []
 
@@ -307,6 +320,32 @@ class Memory:
         finally:
             self._index.note_written()
 
+    async def hold_both(
+        self, path: str, target: str, work: Callable[[LockedNote, LockedNote], _Result]
+    ) -> _Result:
+        """Run `work` in a thread while holding the locks of a note and of the path that it is to be moved to."""
+
+        def held() -> _Result:
+            with self._notes.held_both(path, target) as both:
+                return work(*both)
+
+        try:
+            return await asyncio.to_thread(held)
+        finally:
+            self._index.note_written()
+
+    async def read_whole(self, path: str) -> WholeNote:
+        """Return a whole note, as somebody edits it. Raises `NoteMissing`, `NoteUnreadable`, `PathRefused`."""
+        return await asyncio.to_thread(self._notes.read_whole, path)
+
+    def file_finder(self, path: str) -> FileFinder:
+        """Return what finds the files that the links of a note name."""
+        return FileFinder(self._notes.folders, path)
+
+    async def open_file(self, path: str) -> OpenedFile:
+        """Open a file beside the notes. Raises what `memory.folder_files.open_file` raises."""
+        return await asyncio.to_thread(open_file, self._notes.folders, path)
+
     async def find_lines(self, words: WordsToForget, *, limit: int) -> FoundLines:
         """Return up to `limit` matches from all notes, and count the matches in trash and file names."""
         return await asyncio.to_thread(find_lines, self._notes, words, limit)
@@ -360,6 +399,36 @@ class Memory:
     async def listing(self) -> Listing:
         """Walk the folder; return every note, and every file that cannot be read as one."""
         return await asyncio.to_thread(self._notes.walk)
+
+    async def list_folder(self, path: str) -> FolderListing:
+        """Return what is in one folder; see `FolderLister.list`."""
+        return await asyncio.to_thread(self._lister.list, path)
+
+    async def stat_notes(self, folder: str, names: Collection[str]) -> Sequence[NoteStat]:
+        """Return the metadata of these notes in a folder, in order, without those that are gone."""
+        return await asyncio.to_thread(self._lister.stat, folder, names)
+
+    @property
+    def has_synced(self) -> bool:
+        """Return whether the index has been brought up to date since the start."""
+        return self._index.has_synced
+
+    async def notes_by_day(self) -> Mapping[date, list[str]]:
+        """Return the notes whose name begins with a date, by day, the latest first.
+
+        They are those of the index, which is given a moment for the latest changes, and longer after a start (see
+        `has_synced`). Without an index, the folder is walked.
+        """
+        syncing = asyncio.ensure_future(self._index.sync_recent())
+        syncing.add_done_callback(
+            lambda task: task.cancelled() or task.exception()
+        )  # reading tells it as well
+        await asyncio.wait([syncing], timeout=SYNC_SECONDS if self.has_synced else FIRST_SYNC_SECONDS)
+        try:
+            return await self._index.read(lambda index: self._days.group(index.stamps()[0]))
+        except (IndexCorrupted, IndexUnavailable):
+            listing = await self.listing()
+            return await asyncio.to_thread(group_by_day, [note.path for note in listing.notes])
 
     async def health(self, *, seconds: float = HEALTH_SECONDS) -> "HealthReport":
         """Examine the notes for about `seconds` at most, or join an examination that is already running.

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from memory import disk
 from memory.charset import decode, decode_lines, read_raw_lines
-from memory.errors import MemoryFault, NoteMissing, NoteUnreadable, NoteUnwritable
+from memory.errors import FolderReadOnly, MemoryFault, NoteMissing, NoteUnreadable, NoteUnwritable
 from memory.formatting import format_block
 from memory.hidden_lines import HiddenLines
 from memory.listing import Listing, NoteStat, list_files, list_notes
 from memory.locked_note import LockedNote
-from memory.locks import LOCK_SECONDS, SharedLock, SharedLocks, lock_note
+from memory.locks import LOCK_SECONDS, SharedLock, SharedLocks, lock_note, name_key
 from memory.note_edits import find_blocks, normalize_passages
 from memory.note_file import TRIES, note_missing, read_one_version
 from memory.note_folders import NoteFolder, NoteFolders
@@ -22,6 +22,8 @@ from memory.note_lookup import add_extension, match_notes, suggest_notes
 from memory.note_source import LoadedNote
 from memory.paths import NotePath, format_path, open_note_folder, resolve_note_path
 from memory.trash import Trash
+from memory.whole_note import WholeNote, find_edit_fault
+from memory.write_recovery import compute_digest
 from memory.write_result import WriteResult
 
 MAX_NOTES_NAMED = 5
@@ -106,6 +108,14 @@ class Notes:
             stat = _mark(stat, mark)
             digest.update(b"%d" % mark)
         return LoadedNote(self.blank(place.path, decoded.text), decoded.encoding, digest.hexdigest(), stat)
+
+    def read_whole(self, path: str) -> WholeNote:
+        """Read a whole note to edit it. Raises what `load` raises."""
+        with self._open(path) as (place, fd):
+            _, data = read_one_version(fd, place.path)
+        note, blank = decode(data), partial(self.blank, place.path)
+        fault = _explain_read_only(place) or find_edit_fault(note, path=place.path, blank=blank)
+        return WholeNote(place.path, blank(note.text), compute_digest(data), fault)
 
     def load_to_forget(self, path: str) -> str:
         """Return a whole note's text with the hidden lines that can be removed, since its folder may be written now.
@@ -230,8 +240,28 @@ class Notes:
         away, and `PathRefused`.
         """
         with self._hold_lock(path, existing=existing) as (place, lock):
-            blank = partial(self.blank, place.path)
-            yield LockedNote(place, private=self._private, lock=lock, blank=blank)
+            yield self._lock_note(place, lock)
+
+    @contextmanager
+    def held_both(self, path: str, target: str) -> Iterator[tuple["LockedNote", "LockedNote"]]:
+        """Hold the locks of a note and of the path that it is to be moved to; raises as `held`.
+
+        The order is the same for all who hold two, so that they do not wait for each other.
+        """
+        if name_key(path) == name_key(target):  # one lock for all spellings of a name
+            with self._hold_lock(path, existing=False) as (place, lock):
+                other = resolve_note_path(self.folders, target, existing=False)
+                _check_writable(other)
+                yield self._lock_note(place, lock), self._lock_note(other, lock)
+            return
+        first, second = sorted((path, target), key=name_key)
+        with self.held(first) as one, self.held(second) as other_one:
+            yield (one, other_one) if first == path else (other_one, one)
+
+    def _lock_note(self, place: NotePath, lock: SharedLock | None) -> "LockedNote":
+        locate = partial(resolve_note_path, self.folders, existing=False)
+        blank = partial(self.blank, place.path)
+        return LockedNote(place, private=self._private, lock=lock, locate=locate, blank=blank)
 
     @contextmanager
     def _open(self, path: str) -> Iterator[tuple[NotePath, int]]:
@@ -279,13 +309,20 @@ def _explain_absence(place: NotePath) -> str:
     return why and f"the folder {place.folder.name} is away ({why})"
 
 
+def _explain_read_only(place: NotePath) -> str:
+    """Return why a note may only be read, in a sentence; "" if it may be changed."""
+    if place.folder.is_writable:
+        return ""
+    return (
+        f"{place.path} is read-only: to allow changes in {place.folder.name}/, set `write = true` for that folder "
+        "under [[memory.folders]]."
+    )
+
+
 def _check_writable(place: NotePath) -> None:
     """Raise `NoteUnwritable` if the note's folder is read-only or away."""
-    if not place.folder.is_writable:
-        raise NoteUnwritable(
-            f"{place.path} is read-only: to allow changes in {place.folder.name}/, set `write = true` for that folder "
-            "under [[memory.folders]]."
-        )
+    if why := _explain_read_only(place):
+        raise FolderReadOnly(why)
     if why := _explain_absence(place):
         raise NoteUnwritable(f"{place.path} was not written: {why}.")
 

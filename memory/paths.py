@@ -3,7 +3,7 @@
 import os
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,6 +80,21 @@ def find_name_fault(name: str) -> str:
 
 def split_note_path(path: str) -> tuple[str, ...]:
     """Split a note's path into names. Raises `PathRefused` if it is not a plain relative path."""
+    parts = _split_path(path)
+    if not is_note_name(path):
+        raise PathRefused(f"{format_path(path)} is not a note; only .md files are.")
+    return parts
+
+
+def split_file_path(path: str) -> tuple[str, ...]:
+    """Split the path of a file that is no note into names. Raises `PathRefused`."""
+    parts = _split_path(path)
+    if is_note_name(path):
+        raise PathRefused(f"{format_path(path)} is a note, not a file beside the notes.")
+    return parts
+
+
+def _split_path(path: str) -> tuple[str, ...]:
     asked = path
     if len(path) > PATH_MAX_CHARS:
         raise PathRefused(
@@ -95,8 +110,6 @@ def split_note_path(path: str) -> tuple[str, ...]:
     for part in parts:
         if fault := find_name_fault(part):
             raise PathRefused(f"{format_path(asked)} {fault}.")
-    if not is_note_name(path):
-        raise PathRefused(f"{format_path(asked)} is not a note; only .md files are.")
     return parts
 
 
@@ -115,6 +128,25 @@ def resolve_note_path(folders: NoteFolders, path: str, *, existing: bool) -> Not
         and not os.path.lexists(_join(place))
     ):
         place = _locate(folders, parts[1:])
+    return _follow_links(place, path, split_note_path)
+
+
+def resolve_file_path(folders: NoteFolders, path: str) -> NotePath:
+    """Return the real location of a file beside the notes, such as a picture.
+
+    Raises `PathRefused` if that is a note, hidden, or not inside its folder.
+    """
+    return _follow_links(_locate(folders, split_file_path(path)), path, split_file_path)
+
+
+def resolve_folder_path(folders: NoteFolders, path: str) -> NotePath:
+    """Return the place of a folder of notes ("" for the memory's own), whose file name is "". Raises `PathRefused`."""
+    parts = _split_path(path) if path else ()
+    return _locate(folders, (*parts, ""))
+
+
+def _follow_links(place: NotePath, path: str, split: Callable[[str], tuple[str, ...]]) -> NotePath:
+    """Return where a place really is, whose path was asked for as `path`. Raises `PathRefused`."""
     folder, joined = place.folder, _join(place)
     real = os.path.realpath(joined)
     if real != joined:
@@ -122,10 +154,11 @@ def resolve_note_path(folders: NoteFolders, path: str, *, existing: bool) -> Not
             raise PathRefused(f"{format_path(path)} leads out of the {folder.name or 'memory'} folder.")
         inside = real[len(place.root) + 1 :]
         try:
-            place = NotePath(folder, place.root, split_note_path(inside))
+            place = NotePath(folder, place.root, split(inside))
         except PathRefused as refused:
+            kind = "a note" if split is split_note_path else "a picture or the like"
             raise PathRefused(
-                f"{format_path(path)} is a link to a file that is not a note: {refused}"
+                f"{format_path(path)} is a link to a file that is not {kind}: {refused}"
             ) from None
     if folder.excludes("/".join(place.parts)):
         raise PathRefused(f"{format_path(path)} is left out by `exclude` under [[memory.folders]].")

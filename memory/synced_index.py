@@ -92,6 +92,11 @@ class SyncedIndex:
             await self._run(thread, index.close)
             thread.shutdown()
 
+    @property
+    def has_synced(self) -> bool:
+        """Return whether the index has been brought up to date since the start."""
+        return bool(self._synced.index)
+
     def note_written(self) -> None:
         """Have the next search sync, however recent the last sync is."""
         self._writes += 1
@@ -117,6 +122,10 @@ class SyncedIndex:
     async def sync_recent(self) -> None:
         """Sync if something may have changed since the last sync."""
         await self._run(self._index_thread, self._sync_if_due)
+
+    def is_stale(self, seconds: float) -> bool:
+        """Return whether we have written a note since the last sync, or it began more than `seconds` ago."""
+        return time.monotonic() - self._synced.at >= seconds or self._synced.writes != self._writes
 
     async def ask(self, question: Callable[[Index], _Result]) -> _Result:
         """Return the index's answer for the current notes; rebuild a corrupted index once."""

@@ -14,7 +14,7 @@ from memory.disk import open_private_folder, sync_folder, write_new
 from memory.errors import NoteUnreadable, NoteUnwritable
 from memory.forgetting import WordsToForget
 from memory.locks import LOCK_SECONDS
-from memory.note_edits import LineAnchor, LinesChecksum, count_common
+from memory.note_edits import LineAnchor, LinesChecksum
 from memory.note_file import translate_errors
 
 _NAME_MAX_BYTES = 180
@@ -90,7 +90,8 @@ def list_trash(folder: Path) -> Sequence[TrashItem]:
     """Return everything in the trash, newest first. Raises OSError."""
     names: dict[str, re.Match[str]] = {}
     try:
-        files = sorted(path.name for path in folder.iterdir())
+        with os.scandir(folder) as entries:  # pathlib takes as long as all the rest
+            files = sorted(entry.name for entry in entries)
     except FileNotFoundError:
         return ()
     for name in files:
@@ -223,12 +224,20 @@ def _assign_numbers(stamps: Collection[str]) -> Mapping[str, str]:
         stamp: digits[
             : max(
                 _MIN_DIGITS,
-                count_common(digits, edges[at]) + 1,
-                count_common(digits, edges[at + 2]) + 1,
+                _count_same(digits, edges[at]) + 1,
+                _count_same(digits, edges[at + 2]) + 1,
             )
         ]
         for at, (digits, stamp) in enumerate(in_order)
     }
+
+
+def _count_same(one: str, other: str) -> int:
+    """Return the length of the common prefix of two numbers; faster than `count_common`, for thousands of them."""
+    for length in range(min(len(one), len(other))):
+        if one[length] != other[length]:
+            return length
+    return min(len(one), len(other))
 
 
 def _make_digits(stamp: str) -> str:
@@ -240,7 +249,9 @@ def _make_digits(stamp: str) -> str:
 
 def _parse_item(found: re.Match[str], number: str) -> TrashItem:
     kind, quoted = found["kind"], found["note"]
-    at = datetime.strptime(found["stamp"], _STAMP).replace(tzinfo=UTC)
+    stamp = found["stamp"]
+    # Not strptime, which takes ten times as long.
+    at = datetime.fromisoformat(f"{stamp[:11]}{stamp[11:19].replace('-', ':')}{stamp[19:]}")
     note = quoted.replace("%2F", "/").replace("%25", "%") if kind else quoted
     stood = LineAnchor(int(found["line"]), found["above"]) if found["line"] else None
     new_lines = LinesChecksum(int(found["count"]), found["new"]) if found["count"] else None

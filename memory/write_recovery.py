@@ -152,7 +152,7 @@ def before_edit(
     text, becomes = decode(data).text, decode(after).text
     lines = "" if removes else "\n".join(becomes.split("\n")[line_start - 1 : line_end])
     count = len(find_block(text, lines)) if lines else 0
-    return BeforeEdit(_digest(data), _digest(after), lines, count, line_start, line_end, offset)
+    return BeforeEdit(compute_digest(data), compute_digest(after), lines, count, line_start, line_end, offset)
 
 
 def is_edit_done(data: bytes, old: str, new: str, before: BeforeEdit) -> bool:
@@ -160,7 +160,7 @@ def is_edit_done(data: bytes, old: str, new: str, before: BeforeEdit) -> bool:
 
     If `new` contains `old`, the edit was done if the lines of `new` occur once more than before.
     """
-    if (now := _digest(data)) in {before.digest, before.after}:
+    if (now := compute_digest(data)) in {before.digest, before.after}:
         return now == before.after
     text = decode(data).text
     if new and before.lines and len(find_block(text, before.lines)) > before.count:
@@ -175,8 +175,8 @@ def before_replacement(
     text = decode(data).text
     lines = Counter(text.split("\n"))
     return BeforeReplacement(
-        _digest(data),
-        _digest(after),
+        compute_digest(data),
+        compute_digest(after),
         _count_lines(text, old),
         _count_lines(text, new),
         tuple(lines[each] for each in _differences(old, new)),
@@ -190,7 +190,7 @@ def is_replacement_done(
 
     Somebody may have edited some of these lines since, or put others between them, so most of them decide.
     """
-    if (now := _digest(data)) in {before.digest, before.after}:
+    if (now := compute_digest(data)) in {before.digest, before.after}:
         return now == before.after
     text = decode(data).text
     differences = _differences(old, new)
@@ -226,7 +226,8 @@ def _encode_block(note: DecodedNote, block: str) -> bytes:
     return note.encode(f"{block}\n".replace("\n", note.line_end))
 
 
-def _digest(data: bytes) -> str:
+def compute_digest(data: bytes) -> str:
+    """Return what distinguishes the versions of a note: SHA-256 of its bytes in hexadecimal."""
     import hashlib  # takes 3 ms, needless if no note is edited
 
     return hashlib.sha256(data).hexdigest()

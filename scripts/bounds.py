@@ -402,6 +402,24 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
             "the rest is plain text",
         ),
         Bound("a sign-in form", "bot.web.forms:MAX_FORM_BYTES", "bytes", "413"),
+        Bound(
+            "the text of a note that the page edits",
+            "bot.web.page.note_edit:MAX_TEXT_BYTES",
+            "bytes",
+            "it says so, and offers plain text; what was typed stays in the form",
+        ),
+        Bound(
+            "a picture or another file that the page sends",
+            "bot.web.page.note_files:MAX_FILE_BYTES",
+            "bytes",
+            "503",
+        ),
+        Bound(
+            "different pictures and files of a note that are looked for",
+            "memory.folder_files:MAX_TARGETS",
+            "",
+            "the others are text",
+        ),
         Bound("a `Host` header", "bot.web.auth:MAX_HOST_CHARS", "characters", "403 without a token"),
         Bound(
             "time between two log entries of the same error",

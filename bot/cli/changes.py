@@ -139,7 +139,7 @@ def _format_one(found: ChangeList, settings: Settings) -> list[str]:
     (shown,) = found.shown
     return [
         describe_origin(shown, found.names, settings.now()).replace("`", ""),
-        *format_diff(shown.change).splitlines(),
+        *format_diff(shown.change.lines).splitlines(),
     ]
 
 

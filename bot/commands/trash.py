@@ -1,7 +1,6 @@
 """`/memory trash`: list what edits and corrections removed, and restore it."""
 
 import re
-from typing import TYPE_CHECKING
 
 from bot import phrases
 from bot.commands.command import CommandCall
@@ -9,13 +8,7 @@ from bot.note_refs import format_note_ref
 from bot.note_writes import RestorePlan
 from bot.sanitize import one_line
 from bot.services import Services
-from memory.errors import MemoryFault
-from memory.formatting import format_block
-from memory.trash import find_by_number
-
-if TYPE_CHECKING:
-    from memory.memory import Memory
-    from memory.trash import TrashItem
+from bot.trash import NotInTrash, find_removed, plan_restore
 
 MAX_LISTED = 20
 MAX_SHOWN_CHARS = 80
@@ -50,22 +43,18 @@ async def _list(services: Services) -> str:
     return phrases.TRASH.format(rows="\n".join(rows))
 
 
-class _NotInTrash(Exception):
-    """Nothing can be restored; the text says why."""
-
-
 async def _restore(number: str, call: CommandCall, services: Services) -> str:
     was_replaced = False
 
     async def find() -> RestorePlan:
         nonlocal was_replaced
-        removed = await _find_removed(number, services.memory)
+        removed = await find_removed(number, services.memory)
         was_replaced = removed.new_lines is not None
-        return await _plan_restore(removed, services.memory)
+        return await plan_restore(removed, services.memory)
 
     try:
         done = await services.note_writer.restore(find, key=f"{call.key}-{number}", origin=call.origin)
-    except _NotInTrash as problem:
+    except NotInTrash as problem:
         return str(problem)
     place = format_note_ref(done.written.path, done.written.line_start, done.written.line_end)
     if done.correction:
@@ -76,31 +65,3 @@ async def _restore(number: str, call: CommandCall, services: Services) -> str:
 
 def _quote(lines: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in lines.split("\n"))
-
-
-async def _find_removed(number: str, memory: "Memory") -> "TrashItem":
-    found = find_by_number(await memory.removed(), number)
-    if not found:
-        raise _NotInTrash(phrases.TRASH_NO_NUMBER.format(number=number))
-    if len(found) > 1:
-        raise _NotInTrash(phrases.TRASH_SEVERAL.format(number=number))
-    if found[0].is_restored:
-        raise _NotInTrash(phrases.RESTORED_BEFORE.format(number=number))
-    return found[0]
-
-
-async def _plan_restore(removed: "TrashItem", memory: "Memory") -> RestorePlan:
-    text = await memory.read_trash(removed)
-    is_whole = removed.is_whole
-    if not (is_whole or removed.is_exact):  # written by an earlier version, which did not record it
-        is_whole = not await _note_exists(removed.note, memory)
-    replaces = await memory.find_replacement(removed, block=format_block(text)) if removed.new_lines else None
-    return RestorePlan(removed.file, text, removed.note, is_whole, removed.stood, replaces)
-
-
-async def _note_exists(path: str, memory: "Memory") -> bool:
-    try:
-        await memory.get(path, limit=1)
-    except MemoryFault:
-        return False
-    return True

@@ -19,6 +19,12 @@ from bot.web.metrics import add_metrics
 from bot.web.page.backups import add_backups
 from bot.web.page.conversation_routes import add_conversations
 from bot.web.page.models import add_models
+from bot.web.page.note_days import add_note_days
+from bot.web.page.note_edit import add_note_edit
+from bot.web.page.note_files import add_note_files
+from bot.web.page.note_move import add_note_move
+from bot.web.page.note_new import add_new_note
+from bot.web.page.note_trash import add_note_trash
 from bot.web.page.notes import add_notes
 from bot.web.page.people_routes import add_people
 from bot.web.page.routes import add_page
@@ -91,6 +97,12 @@ def build_web_app(
         add_notes(app)
         add_conversations(app)
         add_people(app)
+        add_note_days(app)
+        add_note_files(app)
+        add_note_edit(app)
+        add_new_note(app)
+        add_note_move(app)
+        add_note_trash(app)
     return app
 
 

@@ -9,12 +9,12 @@ from aiohttp import web
 from bot.web.auth import SAFE_METHODS
 
 LOCAL_PAGES = frozenset(
-    {"/", "/system", "/models", "/search", "/progress", "/memory-health", "/metrics", "/notes"}
+    {"/", "/system", "/models", "/search", "/progress", "/memory-health", "/metrics", "/notes", "/days"}
 )
 LOCAL_FORMS = frozenset({"/rebuild", "/sign-out", "/rpc"})
 OWN_CHECK = "/mcp"
 """Needs a token of its own."""
-LOCAL_FOLDER = "/notes/"
+LOCAL_FOLDERS = ("/notes/", "/files/", "/days/")
 
 
 def is_local_route(request: web.Request) -> bool:
@@ -22,5 +22,10 @@ def is_local_route(request: web.Request) -> bool:
     if request.match_info.http_exception is not None or request.path == OWN_CHECK:
         return True
     if request.method in SAFE_METHODS:
-        return request.path in LOCAL_PAGES or request.path.startswith(LOCAL_FOLDER)
+        return is_local_page(request.path)
     return request.path in LOCAL_FORMS
+
+
+def is_local_page(path: str) -> bool:
+    """Return whether a page is shown without `server.token`."""
+    return path in LOCAL_PAGES or path.startswith(LOCAL_FOLDERS)

@@ -17,8 +17,8 @@ _COMMON_HEADERS = {
     "Cache-Control": "no-store",
 }
 _PAGE_POLICY = (
-    "default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; img-src data:; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _OTHER_POLICY = "default-src 'none'; frame-ancestors 'none'"
 

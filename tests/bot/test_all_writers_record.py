@@ -41,13 +41,13 @@ def find_unrecorded(path: Path) -> Iterator[str]:
             yield f"{path.name} imports what writes notes from {node.module}"
     for called, call in find_calls(path):
         receiver, _, name = called.rpartition(".")
-        if name == "held":
+        if name in ("held", "held_both"):
             yield f"{path.name} holds a note by itself"
         if not receiver.endswith("memory"):
             continue
         if name in WRITERS_OF_MEMORY:
             yield f"{path.name} calls {called}"
-        if name == "hold" and not is_only_read(call.args[1]):
+        if name == "hold_both" or (name == "hold" and not is_only_read(call.args[1])):
             yield f"{path.name} changes a held note"
         if name == "forget_lines" and not (
             {"remove", "rename"} <= {each.arg for each in call.keywords} or ast.unparse(call.args[0]) == "()"
@@ -72,5 +72,6 @@ def test_the_walk_sees_each_kind_of_change(tmp_path: Path) -> None:
         "await memory.hold('a.md', lambda note: note.text)\n"
         "await memory.forget_lines(found, words)\n"
         "notes.held('a.md')\n"
+        "await memory.hold_both('a.md', 'b.md', move)\n"
     )
-    assert len(list(find_unrecorded(path))) == 7
+    assert len(list(find_unrecorded(path))) == 8

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bot.commands.trash import _plan_restore
 from bot.note_writes import CorrectedLines, OnceWriter, RestorePlan
+from bot.trash import plan_restore
 from memory.errors import EditRefused, MemoryFault, NoteMissing, NothingToWrite, PathRefused
 from memory.trash import list_trash, save_removed
 from tests.bot.test_note_writes import Machine, PowerCut, dying, note, opened
@@ -37,7 +37,7 @@ def trash(base: Path) -> list[str]:
 
 async def back(note_writer: OnceWriter, number: int = 1) -> RestorePlan:
     found = (await note_writer._memory.removed())[number - 1]
-    return await _plan_restore(found, note_writer._memory)
+    return await plan_restore(found, note_writer._memory)
 
 
 async def test_one_of_two_equal_lines_is_corrected_and_the_old_one_kept(tmp_path: Path) -> None:
@@ -247,9 +247,9 @@ async def test_a_correction_whose_undoing_a_crash_cut_off_is_undone_once(tmp_pat
         memory = journal._memory
         [old] = await memory.removed()
         with dying(Machine(left)), suppress(PowerCut):
-            await journal.restore(lambda: _plan_restore(old, memory), key="r", origin=TOOL_CALL)
+            await journal.restore(lambda: plan_restore(old, memory), key="r", origin=TOOL_CALL)
         await journal.correct("n.md", 3, "second", key="later", origin=TOOL_CALL)
-        again = await journal.restore(lambda: _plan_restore(old, memory), key="r", origin=TOOL_CALL)
+        again = await journal.restore(lambda: plan_restore(old, memory), key="r", origin=TOOL_CALL)
         assert again.written.line_start == 4
     assert path.read_text() == BEFORE.replace("first", "second")
     assert set(trash(tmp_path)) - {""} == {"- first\n", "- the red folder\n"}  # one may be torn

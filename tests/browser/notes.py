@@ -1,5 +1,7 @@
 """Notes for a browser to look at: those of a household, in several scripts, and some that mean no good."""
 
+import struct
+import zlib
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -46,6 +48,22 @@ pressure hot    2.0 bar
 The bill is in [the folder of the house](papers/2026.md), and the manual [on their site](https://example.org/manual).
 """,
     "house/papers/2026.md": "# Papers of 2026\n\n- Boiler, service: 148 €\n- Chimney sweep: 61 €\n",
+    "house/meter.md": """\
+---
+tags: [house]
+read: every March
+---
+# Meter
+
+![[meter.png|120]]
+
+- [x] read in March
+- [ ] send the photo
+
+| month | kWh |
+|---|---|
+| March | 4,812 |
+""",
     "recipes/dal.md": """\
 # Dal for four
 
@@ -115,10 +133,24 @@ HOSTILE = {
 def write_household(memory: Path, today: date, *, days: int = 21) -> None:
     """Those of a household, with a log of its last days."""
     write(memory, HOUSEHOLD)
+    (memory / "house/pictures").mkdir()
+    (memory / "house/pictures/meter.png").write_bytes(make_png(240, 160))
     for ago in range(days):
         day = (today - timedelta(days=ago)).isoformat()
         said = [SAID[(ago * 3 + number) % len(SAID)] for number in range(1 + ago % 3)]
         write(memory, {f"{day}.md": "\n".join([f"# {day}", "", *(f"- {each}" for each in said), ""])})
+
+
+def make_png(width: int, height: int) -> bytes:
+    """A picture in one colour."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = b"".join(b"\0" + b"\x23\x59\x4f" * width for _ in range(height))
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    chunks = (chunk(b"IHDR", head), chunk(b"IDAT", zlib.compress(rows)), chunk(b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
 def write_many(memory: Path, count: int) -> None:

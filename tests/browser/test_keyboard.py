@@ -58,7 +58,7 @@ def stops(window: Window) -> list[str]:
 def test_the_tab_key_goes_through_the_first_page_in_order(reader: Window) -> None:
     reader.open("/")
     found = stops(reader)
-    first = ["Skip to the content", "Commonplace", "Today", "Search", "Notes", "More"]
+    first = ["Skip to the content", "Commonplace", "Today", "Search", "Notes", "Conversations", "More"]
     assert found[: len(first)] == first
     assert [each for each in found if each in ORDER] == ORDER
     changes = found[found.index("Cancel all of them: put the bins out") + 1 : found.index("All changes")]

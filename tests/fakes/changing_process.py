@@ -24,12 +24,13 @@ from typing import Any, Literal
 
 from bot.forgetting import AlreadyForgotten, ForgetService, NothingToForget
 from bot.messages import ChatId, PersonId
+from bot.note_removals import NoteRemovals
 from bot.note_writes import OnceWriter
 from bot.state import changes
 from bot.state.changes import Change, ChangeOrigin
 from bot.state.database import State
 from bot.undo import Undone, UndoRefused, UndoService
-from memory.errors import EditRefused, NoteMissing
+from memory.errors import EditRefused, NoteExists, NoteMissing
 from memory.forgetting import FORGOTTEN
 from memory.memory import Memory
 from memory.postgres.server import Server
@@ -40,7 +41,19 @@ CHAT, OWNER = ChatId("telegram", "1"), PersonId("telegram", "1")
 ORIGIN = ChangeOrigin("tool", person=str(OWNER), chat=str(CHAT), model="test/one")
 ROOT = Path(__file__).parent.parent.parent
 
-StepKind = Literal["write", "section", "document", "edit", "undo", "undo_last", "redo_last", "forget"]
+StepKind = Literal[
+    "write",
+    "section",
+    "document",
+    "edit",
+    "undo",
+    "undo_last",
+    "redo_last",
+    "forget",
+    "rewrite",
+    "move",
+    "delete",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +65,11 @@ class Step:
     word: str = ""
     """A word that is nowhere else: what is written, edited, or forgotten."""
     other: str = ""
-    """The word that replaces it; or the code of `/forget`."""
+    """The word that replaces it; the code of `/forget`; the version of a note; or where it is moved to."""
     number: int = 0
     path: str = ""
+    text: str = ""
+    """Of the whole note."""
 
 
 @dataclass
@@ -79,6 +94,12 @@ class Expected:
             case "undo" | "undo_last" | "redo_last":
                 self.present -= set(outcome.get("removed", ()))
                 self.present |= set(outcome.get("put_back", ()))
+            case "rewrite":
+                self.present |= set(step.word.split())
+            case "delete":
+                self.present -= set(step.word.split())
+            case "move":
+                pass
             case "forget":
                 self.present.discard(step.word)
                 self.forgotten.add(step.word)
@@ -91,7 +112,9 @@ class ChangedWorkspace:
         self.base = base
         self.state = state
         self.writer = OnceWriter(memory, state)
+        self.memory = memory
         self.undoing = UndoService(self.writer, state)
+        self.moving = NoteRemovals(memory, state, ORIGIN)
         self.forgetting = ForgetService(memory, state, now=_now)
 
     async def take(self, step: Step) -> dict[str, Any]:
@@ -111,6 +134,12 @@ class ChangedWorkspace:
                     await self.writer.write_document(path, block, key=key, title="A", origin=ORIGIN)
                 case "edit":
                     await self.writer.edit(step.path, step.word, step.other, key=key, origin=ORIGIN)
+                case "rewrite":
+                    await self.writer.rewrite(step.path, step.text, digest=step.other, key=key, origin=ORIGIN)
+                case "delete":
+                    await self.writer.delete(step.path, digest=step.other, key=key, origin=ORIGIN)
+                case "move":
+                    await self.moving.move(step.path, step.other)
                 case "undo":
                     return _words_of(await self.undoing.undo(step.number, key=key, origin=ORIGIN))
                 case "undo_last":
@@ -122,7 +151,11 @@ class ChangedWorkspace:
                     assert not done.missed, done
         except UndoRefused as refused:
             return {"refused": refused.reason}
-        except (EditRefused, NoteMissing) as refused:  # another instance has edited or deleted it just before
+        except (
+            EditRefused,
+            NoteMissing,
+            NoteExists,
+        ) as refused:  # another instance has edited or deleted it just before
             return {"refused": str(refused)}
         except AlreadyForgotten:
             return {}
@@ -188,8 +221,11 @@ async def choose_step(
     word = make_word()
     standing = sorted(each for each in read_words(workspace.base) if each[:3] == word[:3] or not shared)
     kind = chance.choices(
-        ("write", "section", "document", "edit", "undo", "undo_last", "redo_last", "forget"),
-        (4, 1, 1, 3, 4, 3, 4, int(not shared)),
+        (
+            *("write", "section", "document", "edit", "undo", "undo_last", "redo_last"),
+            *("forget", "rewrite", "move", "delete"),
+        ),
+        (4, 1, 1, 3, 4, 3, 4, *(4 * [0] if shared else [1, 2, 2, 1])),
     )[0]
     if kind in ("write", "document") or not standing:
         return Step("document" if kind == "document" else "write", key, word, number=chance.randrange(2))
@@ -206,6 +242,19 @@ async def choose_step(
         except NothingToForget:
             return Step("write", key, word)
         return Step("forget", key, wanted, found.code)
+    if kind in ("rewrite", "move", "delete"):
+        path = find_note_with(workspace.base, chance.choice(standing))
+        if kind == "move":
+            # Never where another note was: its changes would be told of this one.
+            return Step("move", key, path=path, other=f"moved/{chance.randrange(3)}/{key}.md")
+        note = await workspace.memory.read_whole(path)
+        if kind == "delete":
+            return Step("delete", key, _ours_in(note.text), note.digest, path=path)
+        lines = note.text.split("\n")
+        for added in (word, make_word()):
+            lines.insert(chance.randrange(len(lines)), f"- fact {added}")
+            word = f"{word} {added}" if added != word else word
+        return Step("rewrite", key, word, note.digest, path=path, text="\n".join(lines))
     if kind == "undo":
         latest = await workspace.state.read(partial(changes.read_changes, limit=30))
         return Step("undo", key, number=chance.choice(latest).number if latest else 1)
@@ -304,6 +353,10 @@ def _words_of(done: Undone | None) -> dict[str, Any]:
         name: [word for line in lines for word in line.split() if word.startswith("xq")]
         for name, lines in found.items()
     }
+
+
+def _ours_in(text: str) -> str:
+    return " ".join(word for word in text.split() if word.startswith("xq"))
 
 
 def _fields(step: Step) -> dict[str, Any]:

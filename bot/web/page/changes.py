@@ -3,7 +3,6 @@
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
 
 from aiohttp import web
 
@@ -20,13 +19,12 @@ from bot.web.page.done import done_response, read_done
 from bot.web.page.panel import load_panel
 from bot.web.page.rendering import page_response
 from bot.web.page.times import PageClock, ShownTime
-from bot.web.page.urls import note_url
+from bot.web.page.urls import CHANGES_URL, changes_url, note_url
 from memory.errors import MemoryFault
 
 if TYPE_CHECKING:
     from bot.services import Services
 
-CHANGES = "/changes"
 UNDO = "/undo"
 LATEST_SHOWN = 6
 """Changes on the first page."""
@@ -72,7 +70,7 @@ class ChangesView:
 
 def add_changes(app: web.Application) -> None:
     """Add the page of all changes, and the form that undoes one."""
-    app.router.add_get(CHANGES, _changes_page)
+    app.router.add_get(CHANGES_URL, _changes_page)
     add_form(app, UNDO, _undo_change)
 
 
@@ -89,9 +87,9 @@ async def changes_view(
             found.names.author(each.change),
             escape_path(each.change.path),
             note_url(each.change.path),
-            changes_url(path=each.change.path),
+            changes_url(note=each.change.path),
             describe_effect(each),
-            format_diff(each.change, lines=DIFF_LINES, line_chars=DIFF_LINE_CHARS),
+            format_diff(each.change.lines, most=DIFF_LINES, line_chars=DIFF_LINE_CHARS),
             each.root,
             each.can_undo and not each.next_undo,
             each.state == "undo",
@@ -99,13 +97,6 @@ async def changes_view(
         for each in found.shown
     )
     return ChangesView(tuple(rows), describe_coverage(services.settings), found.has_more)
-
-
-def changes_url(*, path: str = "", before: int = 0) -> str:
-    """Return the address of the page of changes: of one note, and those before a number."""
-    asked = {"note": escape_path(path), "before": str(before or "")}
-    query = urlencode({name: value for name, value in asked.items() if value}, errors="replace")
-    return f"{CHANGES}?{query}" if query else CHANGES
 
 
 async def _changes_page(request: web.Request) -> web.Response:
@@ -123,21 +114,21 @@ async def _changes_page(request: web.Request) -> web.Response:
     return page_response(
         request,
         "all_changes.html",
-        here=CHANGES,
+        here=CHANGES_URL,
         changes=shown,
         note=escape_path(path),
-        later=changes_url(path=path) if number else "",
-        earlier=changes_url(path=path, before=rows[-1].number)
+        later=changes_url(note=path) if number else "",
+        earlier=changes_url(note=path, before=rows[-1].number)
         if shown.shown and shown.shown.has_more
         else "",
-        done=read_done(request),
+        done=read_done(request, phrases.WEB_DONE),
     )
 
 
 async def _undo_change(request: web.Request) -> web.Response:
     """Undo the change whose number the form has."""
     form = await read_form(request)
-    number, back = form.get("number", ""), CHANGES if form.get("page") == CHANGES else "/"
+    number, back = form.get("number", ""), CHANGES_URL if form.get("page") == CHANGES_URL else "/"
     if not is_number(number):
         return _refuse(request, 400, phrases.WEB_NO_CHANGE, back=back)
     try:
@@ -149,7 +140,7 @@ async def _undo_change(request: web.Request) -> web.Response:
         return _refuse(request, 409, str(refusal), refusal.diff, back=back)
     except (MemoryFault, StateFault) as fault:
         return _refuse(request, 503, str(fault), back=back)
-    note = form.get("note", "")[:MAX_PATH_CHARS] if back == CHANGES else ""
+    note = form.get("note", "")[:MAX_PATH_CHARS] if back == CHANGES_URL else ""
     return done_response(back, "redone" if undone.is_redo else "undone", anchor="changes", note=note)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from bot import english, phrases
+from bot import phrases
 from bot.archives.export import format_json_lines, format_markdown, to_row
 from bot.conversations.pages import moment_of
 from bot.conversations.search import find_app, name_speaker
@@ -22,8 +22,8 @@ from bot.timeparse import day_in_words
 from bot.visible_names import escape_path
 from bot.web.context import services_key
 from bot.web.page.conversations import show_time, title_of
-from bot.web.page.note_markdown import render_message
-from bot.web.page.notes import MAX_COLUMNS
+from bot.web.page.done import read_done
+from bot.web.page.note_markdown import MAX_COLUMNS, render_message
 from bot.web.page.rendering import page_response
 from bot.web.page.times import PageClock, ShownTime
 from bot.web.page.urls import CONVERSATIONS_URL, ENTRIES_PER_PAGE, conversation_url, page_of_entry
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from apsw import Connection
     from markupsafe import Markup
 
-DONE = {"forgotten": english.WEB_FORGOTTEN}
-"""What is said after a form has done its work."""
 MAX_MESSAGE_CHARS = 20_000
 """Limit for the shown part of one message."""
 MAX_RENDERED_CHARS = 200_000
@@ -161,7 +159,7 @@ async def show_conversation(request: web.Request) -> web.Response:
         "conversation.html",
         here=CONVERSATIONS_URL,
         shown=view,
-        done=DONE.get(request.query.get("done", ""), ""),
+        done=read_done(request, {"forgotten": phrases.WEB_FORGOTTEN}),
         earlier=conversation_url(number, page=page - 1) if page > 1 else "",
         later=conversation_url(number, page=page + 1) if page < pages else "",
     )

@@ -1,14 +1,13 @@
 """What a form has done: the page that its browser goes to then, and the sentence there."""
 
+from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from aiohttp import web
 
-from bot import phrases
-
 
 def done_response(address: str, key: str, *, anchor: str = "", **query: str) -> web.Response:
-    """Return the response that leads to a page which says what was done: `key` is one of `phrases.WEB_DONE`.
+    """Return the response that leads to a page which says what was done, by the key of one of its sentences.
 
     `query`: what else the page's address has; what is "" is left out.
     """
@@ -20,6 +19,6 @@ def done_response(address: str, key: str, *, anchor: str = "", **query: str) -> 
     )
 
 
-def read_done(request: web.Request) -> str:
-    """Return the sentence for the key in a page's address; "" for none."""
-    return phrases.WEB_DONE.get(request.query.get("done", ""), "")
+def read_done(request: web.Request, sentences: Mapping[str, str]) -> str:
+    """Return the one of a page's sentences whose key is in its address; "" for none."""
+    return sentences.get(request.query.get("done", ""), "")

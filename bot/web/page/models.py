@@ -2,14 +2,14 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from bot import english
+from bot import phrases
 from bot.models.status import ModelStatus, models_status
 from bot.state.database import StateFault
 from bot.state.model_history import ModelHour
@@ -17,6 +17,7 @@ from bot.token_use import TokenUse, read_token_use
 from bot.web.context import services_key, token_of
 from bot.web.forms import add_form
 from bot.web.page.chart import Charts, draw_charts, first_hour
+from bot.web.page.done import read_done
 from bot.web.page.panel import Panel, load_panel
 from bot.web.page.rendering import page_response
 from bot.web.page.times import PageClock
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 
 MODELS = "/models"
 RESET = "/models/reset"
-
-DONE: Mapping[str, str] = {"reset": english.MODELS_RESET}
-"""What a form has done, by the key in the address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +110,7 @@ async def _tokens(services: "Services") -> TokensView:
 
 
 async def _models(request: web.Request) -> web.Response:
-    return await _show(request, done=DONE.get(request.query.get("done", ""), ""))
+    return await _show(request, done=read_done(request, {"reset": phrases.MODELS_RESET}))
 
 
 async def _reset(request: web.Request) -> web.Response:

@@ -1,4 +1,4 @@
-"""Pure: renders a note's Markdown as HTML, with an anchor for each line; links and tags lead to pages."""
+"""Renders a note's Markdown as HTML, with an anchor for each line; links and tags lead to pages."""
 
 import re
 import sys
@@ -6,29 +6,58 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from html import escape
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-from bot.web.page.urls import heading_url, note_url, tag_url
+from bot.web.page.urls import file_url, heading_url, note_url, tag_url
 from memory.backlinks import NO_LINKS, NoteLinks
 from memory.front_matter import FrontMatter, Property, read_front_matter
 from memory.link_targets import may_be_note
 from memory.note_links import NoteLink, match_wiki_link
 from memory.note_tags import clean_tag, split_tags
 
+FindFile = Callable[[str], str]
+"""Returns the path of the file that a target in a note means; "" for none."""
 
-def render_note(text: str, *, path: str, first_line: int = 1, links: NoteLinks = NO_LINKS) -> str:
-    """Return the HTML of a note, or of its part from `first_line` (1-based); it loads and runs nothing.
 
-    Raw HTML is shown as text. Pictures become links, links to other notes lead to their pages, tags to a search for
-    them, and URLs that would do more than open a page become text. Line n has the anchor `Ln`. `links`: where the
-    links of the note lead to; those to no note are marked.
+def find_no_file(target: str) -> str:
+    """Find nothing."""
+    del target
+    return ""
+
+
+MAX_CHARACTERS: Final = 200_000
+"""Limit for rendering Markdown; longer parts of a note are shown as plain text."""
+MAX_COLUMNS: Final = 100
+"""Limit for the columns of a table. The renderer adds missing cells: ten tables of thousands take half a minute."""
+
+
+def render_note(
+    text: str,
+    *,
+    path: str,
+    first_line: int = 1,
+    links: NoteLinks = NO_LINKS,
+    find_file: FindFile = find_no_file,
+) -> str:
+    """Return the HTML of a note, or of its part from `first_line` (1-based); it runs nothing.
+
+    Raw HTML is shown as text. Pictures that `find_file` finds are shown, and other files and pictures elsewhere become
+    links. Links to other notes lead to their pages, tags to a search for them, and URLs that would do more than open a
+    page become text. Line n has the anchor `Ln`. `links`: where the links of the note lead to; those to no note are
+    marked.
     """
-    env = {"path": path, "offset": first_line, "anchored": first_line - 1, "links": links}
+    env = {
+        "path": path,
+        "offset": first_line,
+        "anchored": first_line - 1,
+        "links": links,
+        "find_file": find_file,
+    }
     front = read_front_matter(text) if first_line == 1 else FrontMatter()
     properties = _render_properties(front, env)
     if front.last_line:
@@ -43,8 +72,32 @@ def render_message(text: str, *, number: int) -> str:
     Its headings are bold lines, as the headings of the page are others. `number` tells its tables from those of other
     messages.
     """
-    env = {"path": "", "offset": 1, "anchored": sys.maxsize, "links": NO_LINKS, "message": number}
+    env = {
+        "path": "",
+        "offset": 1,
+        "anchored": sys.maxsize,
+        "links": NO_LINKS,
+        "find_file": find_no_file,
+        "message": number,
+    }
     return str(_make_renderer().render(text, env))
+
+
+def render_part(
+    text: str,
+    *,
+    path: str,
+    first_line: int = 1,
+    links: NoteLinks = NO_LINKS,
+    find_file: FindFile = find_no_file,
+) -> str:
+    """Return what `render_note` returns, or what `render_lines` returns of a text that would take too long."""
+    laid_out = len(text) <= MAX_CHARACTERS and all(
+        line.count("|") <= MAX_COLUMNS for line in text.split("\n")
+    )
+    if not laid_out:
+        return render_lines(text, first_line=first_line)
+    return render_note(text, path=path, first_line=first_line, links=links, find_file=find_file)
 
 
 def render_lines(text: str, *, first_line: int = 1) -> str:
@@ -78,6 +131,7 @@ def _make_renderer() -> "MarkdownIt":
         "inline_line": _render_line,
         "wikilink": _render_wiki_link,
         "tag": _render_tag,
+        "task": _render_task,
     }.items():
         markdown.add_render_rule(name, rule)
     return markdown
@@ -104,11 +158,13 @@ def _restrict_links(state: Any) -> None:
     """Start each line of text with a token, and restrict links to safe targets."""
     from markdown_it.token import Token
 
-    for block in state.tokens:
+    for place, block in enumerate(state.tokens):
         if block.type != "inline" or block.children is None or block.map is None:
             continue
         line = block.map[0]
         children = [Token("inline_line", "", 0, meta={"line": line})]
+        if task := _take_task_mark(block.children, state.tokens[max(place - 2, 0) : place]):
+            children.append(Token("task", "", 0, meta={"is_done": task in "xX"}))
         open_links: list[bool] = []
         for before, child in zip((None, *block.children), block.children, strict=False):
             if child.type in ("softbreak", "hardbreak"):
@@ -131,6 +187,18 @@ def _restrict_links(state: Any) -> None:
         block.children = children
 
 
+def _take_task_mark(children: "Sequence[Token]", before: "Sequence[Token]") -> str:
+    """Remove the mark of a task from the beginning of a list item, and return it: " ", "x" or "X"; "" for none."""
+    if [each.type for each in before] != ["list_item_open", "paragraph_open"]:
+        return ""
+    if not children or not (mark := _TASK.match(children[0].content)):
+        return ""
+    children[0].content = children[0].content[mark.end() :]
+    before[0].attrSet("class", "task")
+    return mark[1]
+
+
+_TASK = re.compile(r"\[([ xX])\][ \t]+")
 _BROKEN = {"class": "broken", "title": "No note has this name"}
 
 
@@ -155,12 +223,13 @@ def _split_later_tags(text: str) -> Iterator[tuple[str, str]]:
 
 def _parse_wiki_link(state: Any, silent: bool) -> bool:
     """Parse `[[target]]` and `![[target]]` for markdown-it."""
-    start = state.pos + (1 if state.src.startswith("![[", state.pos) else 0)
+    is_embed = state.src.startswith("![[", state.pos)
+    start = state.pos + is_embed
     if not state.src.startswith("[[", start) or (link := match_wiki_link(state.src, start)) is None:
         return False
     if not silent:
         token = state.push("wikilink", "", 0)
-        token.meta = {"link": link}
+        token.meta = {"link": link, "is_embed": is_embed}
     state.pos = link.end
     return True
 
@@ -168,7 +237,37 @@ def _parse_wiki_link(state: Any, silent: bool) -> bool:
 def _render_wiki_link(
     renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]
 ) -> str:
-    return _format_wiki_link(tokens[index].meta["link"], env)
+    meta = tokens[index].meta
+    return _format_file_link(meta["link"], env, is_embed=meta["is_embed"]) or _format_wiki_link(
+        meta["link"], env
+    )
+
+
+def _format_file_link(link: NoteLink, env: dict[str, Any], *, is_embed: bool) -> str:
+    """Return the HTML of a wikilink to a file that is no note: a picture if it is embedded; "" if there is none."""
+    if may_be_note(link.target) or not (file := env["find_file"](link.target)):
+        return ""
+    label = "" if link.label == link.target else link.label
+    return _format_file(file, label, is_embed=is_embed, name=link.target)
+
+
+def _format_file(file: str, label: str, *, is_embed: bool, name: str) -> str:
+    """Return the HTML of a picture, or of a link to a file. As in Obsidian, a label such as `300` is a width."""
+    if not (is_embed and is_picture(file)):
+        return f'<a href="{escape(file_url(file))}">{escape(label or name)}</a>'
+    text, _, width = label.rpartition("|")
+    if not (sized := _WIDTH.fullmatch(width)):
+        text = label
+    size = f' width="{sized[1]}"' if sized else ""
+    return f'<img src="{escape(file_url(file))}" alt="{escape(text or name)}"{size} loading="lazy">'
+
+
+_WIDTH = re.compile(r"([1-9]\d{0,3})(?:x\d{1,4})?")
+
+
+def is_picture(path: str) -> bool:
+    """Return whether a file's name is that of a picture which pages show."""
+    return path.lower().endswith((".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif"))
 
 
 def _format_wiki_link(link: NoteLink, env: dict[str, Any]) -> str:
@@ -193,6 +292,13 @@ def _render_tag(
     return _format_tag(tokens[index].meta["tag"], tokens[index].content)
 
 
+def _render_task(
+    renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]
+) -> str:
+    state = 'checked aria-label="done"' if tokens[index].meta["is_done"] else 'aria-label="to do"'
+    return f'<input type="checkbox" disabled {state}> '
+
+
 def _format_tag(tag: str, shown: str) -> str:
     return f'<a class="tag" href="{escape(tag_url(tag))}">{escape(shown)}</a>'
 
@@ -204,10 +310,23 @@ def _find_target(href: str, env: dict[str, Any]) -> tuple[str, bool]:
     link = NoteLink(1, 0, 0, unquote(target.partition("?")[0]), "", is_wiki=False)
     links: NoteLinks = env["links"]
     if not links.knows(link):
-        return leads, False
+        file = "" if leads else _find_linked_file(href, env)
+        return (file_url(file) if file else leads), False
     if note := links.find(link):
         return _url_of_part(note, fragment), False
     return "", may_be_note(link.target)
+
+
+def _find_linked_file(href: str, env: dict[str, Any]) -> str:
+    """Return the path of the file that the target of a Markdown link or picture means; "" for none."""
+    try:
+        parts = urlsplit(href)
+    except ValueError:
+        return ""
+    target = unquote(parts.path)
+    if parts.scheme or parts.netloc or not target or may_be_note(target):
+        return ""
+    return str(env["find_file"](target))
 
 
 def _url_of_part(note: str, fragment: str) -> str:
@@ -346,7 +465,10 @@ def _render_image(
     renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]
 ) -> str:
     token = tokens[index]
-    shown = escape(token.content or str(token.attrs.get("src", "")))
+    src = str(token.attrs.get("src", ""))
+    if file := _find_linked_file(src, env):
+        return _format_file(file, token.content, is_embed=True, name=file.rpartition("/")[2])
+    shown = escape(token.content or src)
     leads = _link_target(str(token.attrs.get("src", "")), env["path"])
     return f'<a href="{escape(leads)}" rel="noopener noreferrer">{shown}</a>' if leads else shown
 

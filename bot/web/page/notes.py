@@ -1,35 +1,44 @@
 """The notes in a browser: folder pages and note pages."""
 
 import asyncio
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
-from functools import partial
-from itertools import groupby
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
 
+from bot import phrases
 from bot.visible_names import escape_path
-from bot.web.context import services_key
-from bot.web.page.note_markdown import render_lines, render_note
+from bot.web.context import services_key, token_of
+from bot.web.page.done import read_done
+from bot.web.page.note_markdown import render_part
+from bot.web.page.note_places import breadcrumbs, missing_page
 from bot.web.page.rendering import page_response
-from bot.web.page.urls import LINES_PER_PAGE, NOTES_URL, folder_url, note_url
+from bot.web.page.urls import (
+    LINES_PER_PAGE,
+    NOTES_URL,
+    changes_url,
+    delete_url,
+    edit_url,
+    folder_url,
+    move_url,
+    new_note_url,
+    note_url,
+    page_number,
+)
 from memory.backlinks import NO_LINKS, Backlink, NoteLinks
-from memory.dates.note_name import note_date
-from memory.errors import MemoryFault, NoteMissing, NoteUnreadable
+from memory.errors import MemoryFault
 from memory.link_anchors import find_anchor
 from memory.listing import NoteStat
-from memory.memory import CORE_NOTE
 from memory.quantities import format_size
 
-NOTES_PER_PAGE: Final = 200
-MAX_PROBLEMS: Final = 50
-MAX_CHARACTERS: Final = 200_000
-"""Limit for rendering Markdown; longer parts of a note are shown as plain text."""
-MAX_COLUMNS: Final = 100
-"""Limit for the columns of a table. The renderer adds missing cells: ten tables of thousands take half a minute."""
+if TYPE_CHECKING:
+    from bot.services import Services
 
+NOTES_PER_PAGE: Final = 200
+MAX_FOLDERS: Final = 1_000
+"""Subfolders that a page lists."""
+MAX_PROBLEMS: Final = 50
 MAX_HEADING_CHARS: Final = 500
 """Limit for the heading that a link leads to."""
 
@@ -45,7 +54,6 @@ class FolderLink:
 
     name: str
     address: str
-    notes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +68,31 @@ class ListedNote:
 
 
 @dataclass(frozen=True, slots=True)
-class Breadcrumb:
-    """A parent folder."""
-
-    name: str
-    address: str
-
-
-@dataclass(frozen=True, slots=True)
 class BacklinkView:
     """A line of another note that links to this one."""
 
     place: str
     address: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoteActions:
+    """The addresses of what can be done with a note; "" for what cannot."""
+
+    edit: str = ""
+    move: str = ""
+    delete: str = ""
+    history: str = ""
+
+    @classmethod
+    def of(cls, services: "Services", path: str) -> "NoteActions":
+        """Return what can be done with the note at a path."""
+        if not token_of(services):
+            return cls()
+        if services.memory.find_read_only_folder(path):
+            return cls(history=changes_url(note=path))
+        return cls(edit_url(path), move_url(path), delete_url(path), changes_url(note=path))
 
 
 def add_notes(app: web.Application) -> None:
@@ -94,39 +113,33 @@ async def _show_note_or_folder(request: web.Request) -> web.Response:
             return await _folder_page(request, path.rstrip("/"))
         return await _note_page(request, path)
     except MemoryFault as fault:
-        status = 503 if isinstance(fault, NoteUnreadable) else 404
-        return page_response(
-            request,
-            "note_missing.html",
-            here=NOTES_URL,
-            status=status,
-            message=str(fault),
-            steps=breadcrumbs(""),
-        )
+        return missing_page(request, fault)
 
 
 async def _folder_page(request: web.Request, folder: str) -> web.Response:
     services = request.app[services_key]
-    listing = await services.memory.listing()
-    now = services.now()
-    # In a thread, since sorting ten thousand notes takes a while.
-    folders, notes = await asyncio.to_thread(list_folder, listing.notes, folder, zone=now.tzinfo)
-    if folder and not (folders or notes):
-        if away := listing.find_away(folder):
-            raise NoteUnreadable(f"{away.describe_away()}.")
-        raise NoteMissing(f"There is no folder {folder} with notes.")
-    problems = [each for each in listing.problems if not folder or each.path.startswith(f"{folder}/")]
-    number, pages = _page_number(request, "page"), max(1, -(-len(notes) // NOTES_PER_PAGE))
+    listing = await services.memory.list_folder(folder)
+    count = len(listing.notes)
+    number, pages = page_number(request.query.get("page", "")), max(1, -(-count // NOTES_PER_PAGE))
     number = min(number, pages)
+    names = listing.notes[(number - 1) * NOTES_PER_PAGE : number * NOTES_PER_PAGE]
+    notes = await services.memory.stat_notes(folder, names)
+    zone, start = services.now().tzinfo, f"{folder}/" if folder else ""
+    problems = listing.problems
     return page_response(
         request,
         "folder.html",
         here=NOTES_URL,
         folder=escape_path(folder),
+        done=read_done(request, phrases.WEB_NOTE_DONE),
+        new_note=_new_note_address(services, folder),
         steps=breadcrumbs(folder),
-        folders=folders,
-        notes=notes[(number - 1) * NOTES_PER_PAGE : number * NOTES_PER_PAGE],
-        count=len(notes),
+        folders=[
+            FolderLink(escape_path(name), folder_url(start + name)) for name in listing.folders[:MAX_FOLDERS]
+        ],
+        more_folders=max(0, len(listing.folders) - MAX_FOLDERS),
+        notes=[view_note(each, zone=zone) for each in notes],
+        count=count,
         earlier=folder_url(folder, number - 1) if number > 1 else "",
         later=folder_url(folder, number + 1) if number < pages else "",
         number=number,
@@ -136,8 +149,14 @@ async def _folder_page(request: web.Request, folder: str) -> web.Response:
     )
 
 
+def _new_note_address(services: "Services", folder: str) -> str:
+    may_add = token_of(services) and not services.memory.find_read_only_folder(f"{folder}/note.md")
+    return new_note_url(folder) if may_add else ""
+
+
 async def _note_page(request: web.Request, path: str) -> web.Response:
-    memory = request.app[services_key].memory
+    services = request.app[services_key]
+    memory = services.memory
     if "plain" in request.query:
         whole = await memory.get(path)
         return web.Response(text=whole.text, content_type="text/plain")
@@ -145,17 +164,17 @@ async def _note_page(request: web.Request, path: str) -> web.Response:
         whole = await memory.get(path)
         line = await asyncio.to_thread(find_anchor, whole.text, heading[:MAX_HEADING_CHARS])
         raise web.HTTPFound(note_url(whole.path, line))
-    first = _page_number(request, "line")
+    first = page_number(request.query.get("line", ""))
     note = await memory.get(path, line=first, limit=LINES_PER_PAGE)
-    laid_out = len(note.text) <= MAX_CHARACTERS and all(
-        line.count("|") <= MAX_COLUMNS for line in note.text.split("\n")
-    )
-    links = await _read_links(request, note.path)
+    links = await read_links(request, note.path)
     # In a thread: a long note takes a tenth of a second, which must not delay messages.
     html = await asyncio.to_thread(
-        partial(render_note, note.text, path=note.path, first_line=first, links=links)
-        if laid_out
-        else partial(render_lines, note.text, first_line=first)
+        render_part,
+        note.text,
+        path=note.path,
+        first_line=first,
+        links=links,
+        find_file=memory.file_finder(note.path).find,
     )
     folder, _, name = note.path.rpartition("/")
     return page_response(
@@ -166,7 +185,9 @@ async def _note_page(request: web.Request, path: str) -> web.Response:
         path=escape_path(note.path),
         steps=breadcrumbs(folder),
         html=html,
-        linked_from=[_backlink_view(each) for each in links.backlinks],
+        done=read_done(request, phrases.WEB_NOTE_DONE),
+        actions=NoteActions.of(services, note.path),
+        linked_from=[view_backlink(each) for each in links.backlinks],
         more_links=links.more,
         plain=f"{note_url(note.path)}?plain",
         first=note.line_start,
@@ -177,7 +198,7 @@ async def _note_page(request: web.Request, path: str) -> web.Response:
     )
 
 
-async def _read_links(request: web.Request, path: str) -> NoteLinks:
+async def read_links(request: web.Request, path: str) -> NoteLinks:
     """Return a note's links; none if the index cannot tell them soon."""
     try:
         async with asyncio.timeout(LINKS_SECONDS):
@@ -186,56 +207,14 @@ async def _read_links(request: web.Request, path: str) -> NoteLinks:
         return NO_LINKS
 
 
-def _backlink_view(link: Backlink) -> BacklinkView:
+def view_backlink(link: Backlink) -> BacklinkView:
+    """Return a line that links to a note, as its page shows it."""
     text = " ".join(link.text.split())
     shown = text if len(text) <= MAX_LINE_CHARS else f"{text[:MAX_LINE_CHARS]}…"
     return BacklinkView(f"{escape_path(link.path)}:{link.line}", note_url(link.path, link.line), shown)
 
 
-def list_folder(
-    notes: Iterable[NoteStat], folder: str, *, zone: tzinfo | None
-) -> tuple[list[FolderLink], list[ListedNote]]:
-    """List a folder ("" for the root): subfolders by name; the core note, daily logs from the latest, other notes."""
-    start = f"{folder}/" if folder else ""
-    inside = sorted((each.path[len(start) :], each) for each in notes if each.path.startswith(start))
-    below = [name.partition("/")[0] for name, _ in inside if "/" in name]
-    folders = [
-        FolderLink(escape_path(name), folder_url(start + name), sum(1 for _ in group))
-        for name, group in groupby(sorted(below))
-    ]
-    here = sorted(
-        ((name, note) for name, note in inside if "/" not in name), key=lambda each: _sort_key(each[0])
-    )
-    listed = [
-        ListedNote(
-            escape_path(name),
-            note_url(note.path),
-            format_size(note.size),
-            note.modified(zone),
-        )
-        for name, note in here
-    ]
-    return folders, listed
-
-
-def _sort_key(name: str) -> tuple[int, int, str]:
-    if name == CORE_NOTE:
-        return 0, 0, ""
-    if day := note_date(name):
-        return 1, -day.toordinal(), name
-    return 2, 0, name.casefold()
-
-
-def breadcrumbs(folder: str) -> list[Breadcrumb]:
-    """Return the folders from the root to this one, including both."""
-    names = folder.split("/") if folder else []
-    below = [
-        Breadcrumb(escape_path(name), folder_url("/".join(names[: number + 1])))
-        for number, name in enumerate(names)
-    ]
-    return [Breadcrumb("Notes", folder_url("")), *below]
-
-
-def _page_number(request: web.Request, name: str) -> int:
-    text = request.query.get(name, "")
-    return max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < 10 else 1
+def view_note(note: NoteStat, *, zone: tzinfo | None) -> ListedNote:
+    """Return a note as its folder lists it."""
+    name = note.path.rpartition("/")[2]
+    return ListedNote(escape_path(name), note_url(note.path), format_size(note.size), note.modified(zone))

@@ -13,6 +13,7 @@ from bot.state.database import StateFault
 from bot.state.links import read_links
 from bot.web.context import services_key
 from bot.web.forms import add_form, read_form
+from bot.web.page.done import read_done
 from bot.web.page.people import BY_PAGE, find_person, read_people
 from bot.web.page.rendering import page_response
 
@@ -60,7 +61,7 @@ async def _page(
         here=PEOPLE,
         status=status,
         shown=people,
-        done=phrases.WEB_PEOPLE_DONE.get(request.query.get("done", ""), "") if status == 200 else "",
+        done=read_done(request, phrases.WEB_PEOPLE_DONE) if status == 200 else "",
         problem=problem,
         person_typed=person,
         other_typed=other,

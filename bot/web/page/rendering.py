@@ -1,6 +1,7 @@
 """Renders templates. Values are escaped, unless they are `Markup`."""
 
 import time
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from bot.web.auth import session_of
 from bot.web.context import services_key, token_of
 from bot.web.conversations import searches_chats
 from bot.web.forms import FORM_FIELD, ONCE_FIELD, new_once
+from bot.web.local_routes import is_local_page
 from bot.web.security_headers import nonce_of
 from bot.web.session import new_form_token
 from memory.quantities import format_rough_duration, format_size
@@ -21,6 +23,8 @@ from memory.quantities import format_rough_duration, format_size
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
+
+    from bot.services import Services
 
 MAIN_PAGES = (
     ("/", "Today"),
@@ -71,6 +75,11 @@ def render_template(template: str, **values: object) -> str:
     return _environment().get_template(template).render(values)
 
 
+def _open_pages(services: "Services", pages: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
+    """Return those of the pages that are not refused for want of `server.token`."""
+    return pages if token_of(services) else [each for each in pages if is_local_page(each[0])]
+
+
 def _form_token(request: web.Request) -> "Markup":
     """Return the hidden field that every form needs; empty if no session sends it."""
     from markupsafe import Markup
@@ -99,8 +108,8 @@ def page_response(
         signs_in=bool(token_of(services)),
         form_token=_form_token(request),
         once=_once_field(),
-        main_pages=MAIN_PAGES,
-        more_pages=MORE_PAGES,
+        main_pages=_open_pages(services, MAIN_PAGES),
+        more_pages=_open_pages(services, MORE_PAGES),
         nonce=nonce_of(request),
         version=_version(),
         up_for=format_rough_duration(max(0.0, time.time() - services.metrics.started_at)),

@@ -161,7 +161,7 @@ async def _page(
         shown=await today_view(request.app[services_key], all_reminders=all_reminders),
         unsent=unsent,
         problem=problem,
-        done=read_done(request),
+        done=read_done(request, phrases.WEB_DONE),
         cancelled=number if is_cancelled else "",
     )
 

@@ -1,8 +1,18 @@
 """Pure: URLs of the pages."""
 
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
+
+from bot.visible_names import escape_path
 
 NOTES_URL = "/notes/"
+DAYS_URL = "/days"
+FILES_URL = "/files/"
+EDIT_URL = "/edit/"
+MOVE_URL = "/move/"
+DELETE_URL = "/delete/"
+CHANGES_URL = "/changes"
+NEW_NOTE_URL = "/new-note"
+TRASH_URL = "/trash"
 LINES_PER_PAGE = 1000
 """Lines of a note on one page."""
 CONVERSATIONS_URL = "/conversations"
@@ -10,13 +20,41 @@ ENTRIES_PER_PAGE = 100
 """Entries of a conversation on one page."""
 
 
-def note_url(path: str, line: int | None = None) -> str:
-    """Return the URL of a note, at `line` (1-based) if given."""
-    address = NOTES_URL + quote(path)
-    if line is None:
-        return address
-    first = (line - 1) // LINES_PER_PAGE * LINES_PER_PAGE + 1
-    return f"{address}{f'?line={first}' if first > 1 else ''}#L{line}"
+def note_url(path: str, line: int | None = None, *, done: str = "") -> str:
+    """Return the URL of a note, at `line` (1-based) if given; `done` is the key of a sentence to be shown there."""
+    address, query = NOTES_URL + quote(path), list[str]()
+    if line and (first := (line - 1) // LINES_PER_PAGE * LINES_PER_PAGE + 1) > 1:
+        query.append(f"line={first}")
+    if done:
+        query.append(f"done={done}")
+    return f"{address}{'?' if query else ''}{'&'.join(query)}{f'#L{line}' if line else ''}"
+
+
+def edit_url(path: str) -> str:
+    """Return the URL of the form that edits a note."""
+    return EDIT_URL + quote(path)
+
+
+def move_url(path: str) -> str:
+    """Return the URL of the form that moves or renames a note."""
+    return MOVE_URL + quote(path)
+
+
+def delete_url(path: str) -> str:
+    """Return the URL that asks whether to delete a note."""
+    return DELETE_URL + quote(path)
+
+
+def new_note_url(folder: str) -> str:
+    """Return the URL of the form for a new note in a folder."""
+    return f"{NEW_NOTE_URL}?folder={quote(folder, safe='')}"
+
+
+def changes_url(*, note: str = "", before: int = 0) -> str:
+    """Return the URL of the recorded changes: to one note, and only those before a number, if given."""
+    asked = {"note": escape_path(note), "before": str(before or "")}
+    query = urlencode({name: value for name, value in asked.items() if value}, errors="replace")
+    return f"{CHANGES_URL}?{query}" if query else CHANGES_URL
 
 
 def heading_url(path: str, heading: str) -> str:
@@ -39,6 +77,11 @@ def page_of_entry(seq: int) -> int:
     return (max(seq, 1) - 1) // ENTRIES_PER_PAGE + 1
 
 
+def file_url(path: str) -> str:
+    """Return the URL of a file beside the notes, such as a picture."""
+    return FILES_URL + quote(path)
+
+
 def tag_url(tag: str) -> str:
     """Return the URL of a search for a tag, given without `#`."""
     return f"/search?q=%23{quote(tag, safe='')}"
@@ -48,3 +91,8 @@ def folder_url(folder: str, page: int = 1) -> str:
     """Return the URL of a folder's page; "" is the root."""
     inside = f"{quote(folder)}/" if folder else ""
     return f"{NOTES_URL}{inside}{f'?page={page}' if page > 1 else ''}"
+
+
+def page_number(text: str, *, least: int = 1) -> int:
+    """Return the number that an address has, or `least` if it has none."""
+    return max(least, int(text)) if text.isascii() and text.isdigit() and len(text) < 10 else least

@@ -205,7 +205,8 @@ def test_links_tags_and_properties_run_nothing(text: str) -> None:
 
 TAGS = set(
     re.findall(
-        "[a-z]+", "a p strong em code pre ul ol li blockquote br hr div table thead tbody tr th td span s"
+        "[a-z]+",
+        "a p strong em code pre ul ol li blockquote br hr div table thead tbody tr th td span s input",
     )
 )
 
@@ -225,3 +226,39 @@ def test_a_message_has_no_anchors_and_no_headings_of_its_own() -> None:
 def test_whatever_a_message_says_it_opens_no_tag_of_its_own(text: str) -> None:
     tags = set(re.findall(r"<([a-z0-9]+)", render_message(text, number=1)))
     assert tags <= TAGS
+
+
+def test_tasks_are_boxes_that_nobody_ticks_here() -> None:
+    html = render_note(
+        "- [x] tickets\n- [ ] #key\n\n1. [X] one\n\n[ ] no item\n- [y] no\n- [x](a.md)\n", path="a.md"
+    )
+    assert html.count("<input") == html.count(" disabled") == html.count('<li class="task">') == 3
+    assert html.count("checked") == 2
+    assert "[ ] no item" in shown(html)
+    assert "[y] no" in shown(html)
+
+
+def test_pictures_are_shown_if_they_are_files_beside_the_notes() -> None:
+    files = {"pic.png": "a/pic.png", "my pic.png": "my pic.png", "doc.pdf": "doc.pdf", "x.svg": "x.svg"}
+
+    def find(target: str) -> str:
+        return files.get(target, "")
+
+    for text, expected in {
+        "![[pic.png]]": '<img src="/files/a/pic.png" alt="pic.png" loading="lazy">',
+        "![[pic.png|300]]": '<img src="/files/a/pic.png" alt="pic.png" width="300" loading="lazy">',
+        "![x|200x100](pic.png)": '<img src="/files/a/pic.png" alt="x" width="200" loading="lazy">',
+        '![a"><b>](my%20pic.png)': '<img src="/files/my%20pic.png" alt="a&quot;&gt;&lt;b&gt;" loading="lazy">',
+        "[[pic.png]]": '<a href="/files/a/pic.png">pic.png</a>',
+        "![[doc.pdf]]": '<a href="/files/doc.pdf">doc.pdf</a>',
+        "![drawing](x.svg)": '<a href="/files/x.svg">drawing</a>',
+        "[paper](doc.pdf)": '<a href="/files/doc.pdf" rel="noopener noreferrer">paper</a>',
+    }.items():
+        assert expected in render_note(text, path="a/b.md", find_file=find), text
+    for text in (
+        "![](https://e.example/pic.png)",
+        "![](//e.example/pic.png)",
+        "![](data:pic.png)",
+        "![[gone.png]]",
+    ):
+        assert "<img" not in render_note(text, path="a/b.md", find_file=find), text

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.web.page.notes import MAX_PROBLEMS, NOTES_PER_PAGE, list_folder
+from bot.web.page.notes import MAX_PROBLEMS, NOTES_PER_PAGE, view_note
 from memory.listing import NoteStat
 from tests.fakes.web_client import TOKEN, WebClient, open_web_client
 
@@ -136,17 +136,21 @@ async def test_the_notes_are_behind_the_token(tmp_path: Path) -> None:
             assert (await get(site, path))[0] == 401
 
 
-def test_a_large_folder_comes_in_pages() -> None:
-    notes = [NoteStat(f"a/{number}.md", 1, 0, 0, 0) for number in range(NOTES_PER_PAGE + 1)]
-    folders, listed = list_folder(notes, "a", zone=None)
-    assert (folders, len(listed)) == ([], NOTES_PER_PAGE + 1)
-    (folder,), none = list_folder(notes, "", zone=None)
-    assert (folder.name, folder.notes, none) == ("a", NOTES_PER_PAGE + 1, [])
+async def test_a_large_folder_comes_in_pages(site: WebClient) -> None:
+    for number in range(NOTES_PER_PAGE + 1):
+        (site.folder / f"memory/trips/{number:03}.md").touch()
+    _, first = await get(site, "/notes/trips/")
+    assert f"{NOTES_PER_PAGE + 2} notes, page 1 of 2" in first
+    assert 'href="/notes/trips/?page=2"' in first
+    assert "oslo.md" not in first
+    _, last = await get(site, "/notes/trips/?page=2")
+    assert "200.md" in last
+    assert "oslo.md" in last
 
 
 def test_a_time_that_no_calendar_has_is_not_told() -> None:
     times = (10**24, -(10**24), 0)
-    _, listed = list_folder([NoteStat(f"{n}.md", 1, ns, 0, 0) for n, ns in enumerate(times)], "", zone=UTC)
+    listed = [view_note(NoteStat(f"{n}.md", 1, ns, 0, 0), zone=UTC) for n, ns in enumerate(times)]
     assert [each.changed for each in listed] == [None, None, datetime(1970, 1, 1, tzinfo=UTC)]
 
 

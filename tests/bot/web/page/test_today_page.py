@@ -339,3 +339,12 @@ async def test_the_footer_tells_version_and_how_long_it_is_up(site: WebClient) -
     assert re.match(
         r"Commonplace( \d\S*)?, up for \d+ s, as of \d\d:\d\d:\d\d \(Europe/Berlin\)", footer.text
     )
+
+
+async def test_without_a_token_no_page_leads_to_one_that_needs_it(site: WebClient) -> None:
+    (menu,) = (await page(site)).all("nav")
+    for link in (await page(site)).all("a"):
+        if (address := link.attributes["href"]).startswith("/"):
+            assert (await site.client.get(address)).status == 200, address
+    assert "System" in menu.text
+    assert "People" not in menu.text

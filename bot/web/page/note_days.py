@@ -1,0 +1,102 @@
+"""The notes by date: years, the months of a year, the days of a month."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from datetime import date
+
+from aiohttp import web
+
+from bot.visible_names import escape_path
+from bot.web.context import services_key
+from bot.web.page.rendering import page_response
+from bot.web.page.urls import DAYS_URL, NOTES_URL, note_url, page_number
+
+NOTES_PER_PAGE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A year or a month with notes."""
+
+    name: str
+    address: str
+    notes: int
+
+
+@dataclass(frozen=True, slots=True)
+class DayNote:
+    """A note of a day."""
+
+    day: date
+    path: str
+    address: str
+
+
+def add_note_days(app: web.Application) -> None:
+    """Add the pages to the application."""
+    app.router.add_get(DAYS_URL, _show_days)
+    app.router.add_get(DAYS_URL + "/{period}", _show_days)
+
+
+async def _show_days(request: web.Request) -> web.Response:
+    days = await request.app[services_key].memory.notes_by_day()
+    asked = request.match_info.get("period", "")
+    if not asked:
+        years = Counter[int]()
+        for day, paths in days.items():
+            years[day.year] += len(paths)
+        return _days_page(
+            request, "Notes by date", [Period(f"{year}", _address(f"{year}"), years[year]) for year in years]
+        )
+    found = re.fullmatch(r"([0-9]{4})(?:-(0[1-9]|1[0-2]))?", asked)
+    if found is None:
+        raise web.HTTPNotFound
+    year, month = int(found[1]), int(found[2] or 0)
+    inside = {day: paths for day, paths in days.items() if day.year == year and month in (0, day.month)}
+    if not month:
+        months = Counter[date]()
+        for day, paths in inside.items():
+            months[day.replace(day=1)] += len(paths)
+        shown = [Period(f"{each:%B} {year}", _address(f"{year}-{each:%m}"), months[each]) for each in months]
+        return _days_page(request, f"{year}", shown, above=[_years()])
+    notes = [
+        DayNote(day, escape_path(path), note_url(path)) for day, paths in inside.items() for path in paths
+    ]
+    title = f"{date(max(year, 1), month, 1):%B} {year}"
+    return _days_page(
+        request, title, [], notes=notes, above=[_years(), Period(f"{year}", _address(f"{year}"), 0)]
+    )
+
+
+def _address(period: str) -> str:
+    return f"{DAYS_URL}/{period}"
+
+
+def _years() -> Period:
+    return Period("By date", DAYS_URL, 0)
+
+
+def _days_page(
+    request: web.Request,
+    title: str,
+    periods: list[Period],
+    *,
+    notes: list[DayNote] | None = None,
+    above: list[Period] | None = None,
+) -> web.Response:
+    notes = notes or []
+    pages = max(1, -(-len(notes) // NOTES_PER_PAGE))
+    number = min(page_number(request.query.get("page", "")), pages)
+    return page_response(
+        request,
+        "note_days.html",
+        here=NOTES_URL,
+        title=title,
+        steps=[Period("Notes", NOTES_URL, 0), *(above or [])],
+        is_current=request.app[services_key].memory.has_synced,
+        periods=periods,
+        notes=notes[(number - 1) * NOTES_PER_PAGE : number * NOTES_PER_PAGE],
+        earlier=f"{request.path}?page={number - 1}" if number > 1 else "",
+        later=f"{request.path}?page={number + 1}" if number < pages else "",
+    )

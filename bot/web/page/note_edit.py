@@ -1,0 +1,179 @@
+"""The form that edits a whole note: it previews, saves, and refuses to overwrite what somebody else has written."""
+
+import asyncio
+from dataclasses import dataclass, replace
+from secrets import token_hex
+from typing import Final
+
+from aiohttp import web
+
+from bot import phrases
+from bot.change_texts import format_diff
+from bot.state.changes import ChangeOrigin
+from bot.state.database import StateFault
+from bot.visible_names import escape_path
+from bot.web.context import services_key
+from bot.web.forms import MAX_TEXT_FORM_BYTES, add_form, read_form
+from bot.web.page.note_markdown import render_part
+from bot.web.page.note_places import breadcrumbs, fault_status, folder_of, missing_page
+from bot.web.page.notes import read_links
+from bot.web.page.rendering import page_response
+from bot.web.page.urls import EDIT_URL, NOTES_URL, edit_url, note_url
+from memory.charset import normalize_newlines
+from memory.errors import EditRefused, MemoryFault, NoteMissing
+from memory.line_diff import compare_lines, split_lines
+from memory.quantities import format_size
+from memory.whole_note import WholeNote
+
+MAX_TEXT_BYTES: Final = 256 * 1024
+"""A longer note makes a browser's text field slow, above all on a phone."""
+FROM_PAGE: Final = ChangeOrigin("http")
+
+
+@dataclass(frozen=True, slots=True)
+class FormDraft:
+    """What somebody has in the form."""
+
+    text: str
+    digest: str
+    """Of the version that they began with."""
+    began: str
+    """The text of that version."""
+
+    @classmethod
+    def of(cls, fields: dict[str, str]) -> "FormDraft":
+        """Return what a form has sent; browsers end lines with CRLF."""
+        text, began = (normalize_newlines(fields.get(name, "")) for name in ("text", "began"))
+        return cls(text, fields.get("digest", ""), began)
+
+
+@dataclass(frozen=True, slots=True)
+class EditView:
+    """The values of the template."""
+
+    path: str
+    address: str
+    """Of the note."""
+    form: str
+    """Where the form is sent to."""
+    draft: FormDraft
+    preview: str = ""
+    problem: str = ""
+    is_changed: bool = False
+    """Whether somebody else has changed the note meanwhile; saving once more overwrites that."""
+    diff: str = ""
+    """What they have changed."""
+    is_gone: bool = False
+    """Whether there is no such note any more."""
+
+
+def add_note_edit(app: web.Application) -> None:
+    """Add the form to the application."""
+    app.router.add_get(EDIT_URL + "{path:.+}", _show_form)
+    add_form(app, EDIT_URL + "{path:.+}", _take_form)
+
+
+def new_key() -> str:
+    """Return the key of a write that a form asks for: it is not retried."""
+    return f"http/{token_hex(16)}"
+
+
+def explain_length(text: str) -> str:
+    """Return that a text is too long for the form, in a sentence; "" if it is not."""
+    size = len(text.encode("utf-8", "replace"))
+    if size <= MAX_TEXT_BYTES:
+        return ""
+    return phrases.WEB_NOTE_TOO_LONG.format(size=format_size(size), limit=format_size(MAX_TEXT_BYTES))
+
+
+async def _show_form(request: web.Request) -> web.Response:
+    try:
+        note = await request.app[services_key].memory.read_whole(request.match_info["path"])
+    except MemoryFault as fault:
+        return missing_page(request, fault)
+    if problem := note.fault or explain_length(note.text):
+        return _refuse(request, note.path, problem)
+    return _form_page(request, _view(note.path, FormDraft(note.text, note.digest, note.text)))
+
+
+async def _take_form(request: web.Request) -> web.Response:
+    fields = await read_form(request, max_bytes=MAX_TEXT_FORM_BYTES)
+    path, draft = request.match_info["path"], FormDraft.of(fields)
+    if problem := explain_length(draft.text):
+        return _form_page(request, replace(_view(path, draft), problem=problem), status=400)
+    if fields.get("do") == "preview":
+        # In a thread: a long note takes a tenth of a second, which must not delay messages.
+        links = await read_links(request, path)
+        find_file = request.app[services_key].memory.file_finder(path).find
+        html = await asyncio.to_thread(render_part, draft.text, path=path, links=links, find_file=find_file)
+        return _form_page(request, replace(_view(path, draft), preview=html))
+    return await _save(request, path, draft)
+
+
+async def _save(request: web.Request, path: str, draft: FormDraft) -> web.Response:
+    services = request.app[services_key]
+    try:
+        written = await services.note_writer.rewrite(
+            path, draft.text, digest=draft.digest, key=new_key(), origin=FROM_PAGE
+        )
+    except NoteMissing:
+        view = replace(_view(path, draft), problem=phrases.WEB_NOTE_GONE, is_gone=True)
+        return _form_page(request, view, status=409)
+    except EditRefused as refused:
+        return await _answer_refusal(request, path, draft, str(refused))
+    except (MemoryFault, StateFault) as fault:
+        view = replace(_view(path, draft), problem=str(fault))
+        return _form_page(request, view, status=fault_status(fault))
+    return web.Response(status=303, headers={"Location": note_url(written.path, done="saved")})
+
+
+async def _answer_refusal(request: web.Request, path: str, draft: FormDraft, why: str) -> web.Response:
+    """Answer a save that was refused: the note says so already, cannot be edited so, or was changed meanwhile."""
+    try:
+        note = await request.app[services_key].memory.read_whole(path)
+    except MemoryFault as fault:
+        return _form_page(request, replace(_view(path, draft), problem=str(fault), is_gone=True), status=409)
+    if note.fault:
+        return _form_page(request, replace(_view(path, draft), problem=note.fault), status=409)
+    if split_lines(note.text) == split_lines(draft.text):
+        return web.Response(status=303, headers={"Location": note_url(note.path, done="saved")})
+    if note.digest == draft.digest:
+        return _form_page(request, replace(_view(path, draft), problem=why), status=409)
+    return _form_page(request, await asyncio.to_thread(_compare_versions, note, draft), status=409)
+
+
+def _compare_versions(note: WholeNote, draft: FormDraft) -> EditView:
+    """Return the form with both versions: theirs as what it changed, and the draft, to be saved over it."""
+    diff = format_diff(compare_lines(draft.began, note.text))
+    view = _view(note.path, replace(draft, digest=note.digest, began=note.text))
+    return replace(view, problem=phrases.WEB_NOTE_CHANGED, is_changed=True, diff=diff)
+
+
+def _view(path: str, draft: FormDraft) -> EditView:
+    return EditView(escape_path(path), note_url(path), edit_url(path), draft)
+
+
+def _form_page(request: web.Request, view: EditView, *, status: int = 200) -> web.Response:
+    path = request.match_info["path"]
+    return page_response(
+        request,
+        "note_edit.html",
+        here=NOTES_URL,
+        status=status,
+        shown=view,
+        asked=path,
+        steps=breadcrumbs(folder_of(path)),
+    )
+
+
+def _refuse(request: web.Request, path: str, problem: str) -> web.Response:
+    return page_response(
+        request,
+        "note_refused.html",
+        here=NOTES_URL,
+        status=409,
+        path=escape_path(path),
+        address=note_url(path),
+        problem=problem,
+        steps=breadcrumbs(folder_of(path)),
+    )
