@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Literal
 
 from bot import phrases
 from bot.change_names import ChangeNames
-from bot.fact_history import format_day
+from bot.language.text import Plural
 from bot.line_origin import bare_words
 from bot.sanitize import one_line, strip_controls
 from bot.state.changes import Change, read_chain
 from bot.state.database import format_timestamp
-from bot.timeparse import moment_in_short
+from bot.timeparse import day_in_words, moment_in_short
 from bot.undo_plan import UndoRefused
 from bot.visible_names import escape_path
 from memory.line_diff import LineDiff
@@ -179,7 +179,7 @@ def quote_lines(lines: Sequence[str]) -> str:
     filled = list(dropwhile(lambda line: not line.strip(), lines))
     shown = [f"> {one_line(line, limit=SHOWN_LINE_CHARS)}".rstrip() for line in filled[:SHOWN_LINES]]
     more = len(filled) - len(shown)
-    return "\n".join([*shown, *([f"> {_format_more(more)}"] if more else [])])
+    return "\n".join([*shown, *([f"> {phrases.CHANGE_MORE_LINES.format(count=more)}"] if more else [])])
 
 
 def describe_refusal(refusal: UndoRefused) -> str:
@@ -194,11 +194,10 @@ def describe_refusal(refusal: UndoRefused) -> str:
     return "\n\n".join(filter(None, [" ".join(told), _fenced(strip_controls(refusal.diff))]))
 
 
-def format_period(period: tuple[str, str], settings: "Settings") -> str:
-    """Return a phrase, given for one day and for more, with the days that changes are kept; "" if that is forever."""
+def format_period(period: Plural, settings: "Settings") -> str:
+    """Return a phrase with the days that changes are kept; "" if that is forever."""
     days = settings.memory.changes.keep_days
-    one, more = period
-    return (one if days == 1 else more.format(days=days)) if days else ""
+    return period.format(count=days) if days else ""
 
 
 def describe_coverage(settings: "Settings") -> str:
@@ -242,12 +241,7 @@ def format_diff(lines: LineDiff, *, most: int = DIFF_LINES, line_chars: int = DI
     rows = [strip_controls(row) for row in _compare(lines)]
     shown = [row if len(row) <= line_chars else f"{row[:line_chars]}…" for row in rows[:most]]
     more = len(rows) - len(shown)
-    return "\n".join([*shown, *([_format_more(more)] if more else [])])
-
-
-def _format_more(lines: int) -> str:
-    phrase = phrases.CHANGE_MORE_LINE if lines == 1 else phrases.CHANGE_MORE_LINES
-    return phrase.format(count=lines)
+    return "\n".join([*shown, *([phrases.CHANGE_MORE_LINES.format(count=more)] if more else [])])
 
 
 def _compare(lines: LineDiff) -> Iterator[str]:
@@ -280,4 +274,4 @@ def _format_day(day: date, today: date) -> str:
         return phrases.CHANGE_TODAY
     if day == today - timedelta(1):
         return phrases.CHANGE_YESTERDAY
-    return phrases.CHANGE_ON.format(date=format_day(day))
+    return phrases.CHANGE_ON.format(date=day_in_words(day))

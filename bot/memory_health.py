@@ -84,18 +84,17 @@ def describe_health(report: HealthReport, *, most: int) -> list[FindingGroup]:
 
 def summarize_health(report: HealthReport) -> str:
     """Return one or two sentences on what was read and found."""
-    notes = phrases.HEALTH_NOTE if report.notes == 1 else phrases.HEALTH_NOTES.format(count=report.notes)
+    notes = phrases.NOTES.format(count=report.notes)
     count = len(report.findings) + sum(report.left_out.values())
     told = [
         phrases.HEALTH_NOTHING.format(notes=notes)
         if not count
-        else phrases.HEALTH_FOUND_ONE.format(notes=notes)
-        if count == 1
         else phrases.HEALTH_FOUND.format(notes=notes, count=count)
     ]
     if report.unread:
-        phrase = phrases.HEALTH_UNREAD_NOTE if report.unread == 1 else phrases.HEALTH_UNREAD_NOTES
-        told.append(phrases.HEALTH_UNREAD.format(notes=phrase.format(count=report.unread)))
+        told.append(
+            phrases.HEALTH_UNREAD.format(notes=phrases.HEALTH_UNREAD_NOTES.format(count=report.unread))
+        )
     return " ".join(told)
 
 
@@ -162,8 +161,7 @@ def _describe_finding(finding: Finding, report: HealthReport) -> FindingText:
         phrase = phrases.HEALTH_NEWER if finding.kind == "superseded" else phrases.HEALTH_AS_IN
         why = phrase.format(place=_format_place(finding.about), text=finding.about.text)
     if finding.more:
-        phrase = phrases.HEALTH_MORE_PLACE if finding.more == 1 else phrases.HEALTH_MORE_PLACES
-        why = f"{why} {phrase.format(count=finding.more)}"
+        why = f"{why} {phrases.HEALTH_MORE_PLACES.format(count=finding.more)}"
     commands = find_commands(finding, report)
     if any(len(command) > MAX_COMMAND_CHARS for command in commands):
         commands = find_commands(replace(finding, new_text=None), report)

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from bot import phrases
+from bot.language.codes import ENGLISH
+from bot.language.current import speaking
+from bot.language.people import PeopleLanguages
 from bot.log.context import log_context
 from bot.log.tracebacks import error_location
 from bot.messages import ChatId, IncomingMessage, PersonId
@@ -74,10 +77,12 @@ class Reminders:
         now: Callable[[], datetime],
         zone: str,
         owners: Collection[str] = (),
+        languages: PeopleLanguages | None = None,
         check_seconds: float = CHECK_SECONDS,
     ) -> None:
         """`now` is in the owner's time zone, `zone` (an IANA name); `owners` of the settings are never blocked."""
         self._owners = owners
+        self._languages = languages or PeopleLanguages(state)
         self.zone = ZoneInfo(zone)
         self._state = state
         self._now = now
@@ -298,7 +303,9 @@ class Reminders:
         for row in rows:
             db.execute("SAVEPOINT reminder")
             try:
-                with log_context(f"reminder-{row.number}-{row.due_at}", chat=row.chat):
+                # A prompt is for the model, a reminder for the person who set it.
+                language = ENGLISH if row.prompt else self._languages.read(db, row.person)
+                with log_context(f"reminder-{row.number}-{row.due_at}", chat=row.chat), speaking(language):
                     self._deliver(db, row, now, started)
             except (ValueError, LookupError, TypeError, OSError) as error:
                 db.execute("ROLLBACK TO reminder")

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bot import phrases
+from bot import english, phrases
 from bot.access import TERMINAL
 from bot.commands.command import CommandCall
 from bot.config.errors import ConfigError
 from bot.process_lock import service_pid
+from bot.quantities import size_in_words
 from bot.sanitize import one_line
 from bot.services import Services
-from memory.quantities import format_size
 
 if TYPE_CHECKING:
     from bot.config.settings import Settings
@@ -38,7 +38,7 @@ async def make_backup(call: CommandCall, services: Services) -> str:
     if made.problems:
         problems = "\n".join(f"- {problem}" for problem in made.problems)
         return phrases.BACKED_UP_IN_PART.format(file=made.file, problems=problems)
-    return phrases.BACKED_UP.format(files=made.files, size=format_size(made.size), file=made.file)
+    return phrases.BACKED_UP.format(files=made.files, size=size_in_words(made.size), file=made.file)
 
 
 async def show_config(call: CommandCall, services: Services) -> str:
@@ -75,7 +75,7 @@ async def _reload(services: Services, *, same: str) -> str:
     try:
         changes = await services.live_settings.reload()
     except ConfigError as error:
-        log.warning("%s", phrases.CONFIG_UNUSABLE.format(reason=error))
+        log.warning("%s", english.CONFIG_UNUSABLE.format(reason=error))
         return phrases.CONFIG_UNUSABLE.format(reason=error)
     told = format_changes(changes, same=same)
     log.info("%s", told)

@@ -23,7 +23,6 @@ from bot.searchable_chats import searchable_chats
 from bot.services import Services
 from bot.supervisor import format_failure
 from bot.timeparse import moment_in_short
-from memory.quantities import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -237,12 +236,12 @@ def describe_search(status: "MemoryStatus", *, why: bool) -> str:
 
 def describe_folder(folder: "FolderStatus") -> str:
     """Describe another folder of notes in one line."""
-    notes = counted(folder.notes, "note")
+    notes = phrases.NOTES.format(count=folder.notes)
     if folder.away:
         return phrases.FOLDER_AWAY.format(name=folder.name, problem=f"{folder.away} ({notes})")
     state = f"{phrases.FOLDER_ACCESS[folder.write]}, {notes}"
     if folder.hidden:
-        state += f", {phrases.FOLDER_HIDDEN.format(lines=counted(folder.hidden, 'line'))}"
+        state += f", {phrases.FOLDER_HIDDEN.format(lines=phrases.LINES.format(count=folder.hidden))}"
     return phrases.FOLDER.format(
         name=folder.name, state=f"{state} ({why})" if (why := folder.watch_problem) else state
     )

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from bot import phrases
 from bot.commands.command import CommandCall
 from bot.note_refs import format_note_ref, parse_note_ref
+from bot.quantities import size_in_words
 from bot.services import Services
 from bot.visible_names import escape_path, unescape_path
 from memory.note_edits import EMPTY_LINES
-from memory.quantities import format_size
 
 if TYPE_CHECKING:
     from memory.listing import NoteStat
@@ -88,7 +88,7 @@ def _folders_in(folder: str, notes: Iterable["NoteStat"]) -> Sequence[str]:
 
 
 def _format_row(note: "NoteStat", now: datetime) -> str:
-    row = phrases.NOTE_ROW.format(path=escape_path(note.path), size=format_size(note.size))
+    row = phrases.NOTE_ROW.format(path=escape_path(note.path), size=size_in_words(note.size))
     changed = note.modified(now.tzinfo)
     return f"{row}, {changed:%Y-%m-%d %H:%M}" if changed else row
 

@@ -185,7 +185,7 @@ async def reload_on_hangup(live_settings: LiveSettings, supervisor: "Supervisor"
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # nothing may interrupt the shutdown
 
 
-def format_changes(changes: SettingsChanges, *, same: str = phrases.CONFIG_SAME) -> str:
+def format_changes(changes: SettingsChanges, *, same: str = "") -> str:
     """Return a text about settings that were reloaded; `same` says that nothing has changed."""
     active = [key for key in changes.live if key not in changes.removed]
     told = (
@@ -194,7 +194,7 @@ def format_changes(changes: SettingsChanges, *, same: str = phrases.CONFIG_SAME)
         (phrases.CONFIG_AFTER_RESTART, changes.restart),
     )
     parts = [phrase.format(keys=", ".join(keys)) for phrase, keys in told if keys]
-    return " ".join([phrases.CONFIG_RELOADED, *(parts or [same])])
+    return " ".join([phrases.CONFIG_RELOADED, *(parts or [same or phrases.CONFIG_SAME])])
 
 
 async def describe_pending(live_settings: LiveSettings) -> str:

@@ -16,6 +16,7 @@ from bot.conversations.flush_result import FlushResult
 from bot.conversations.recall import recall
 from bot.conversations.summary import MIN_SUMMARY_TOKENS, attribute_summary, extract, summarize
 from bot.conversations.turns import split_turns
+from bot.language.people import PeopleLanguages
 from bot.messages import ChatId
 from bot.models.protocol import AssistantMessage
 from bot.models.token_estimate import estimate_text_tokens
@@ -77,6 +78,7 @@ class Compactor:
         now: Callable[[], datetime],
         wake: Callable[[], None] = lambda: None,
         seconds: float = FLUSH_SECONDS,
+        languages: PeopleLanguages | None = None,
     ) -> None:
         """`wake` is called when there is a notice to deliver; `seconds`: a model's time for one flush."""
         self._state = state
@@ -97,6 +99,7 @@ class Compactor:
             now=now,
             wake=wake,
             seconds=seconds,
+            languages=languages or PeopleLanguages(state),
         )
 
     def set_settings(self, settings: "FlushSettings") -> None:

@@ -20,6 +20,8 @@ from bot.conversations.log_section import (
     heading,
     section,
 )
+from bot.language.current import speaking
+from bot.language.people import PeopleLanguages
 from bot.note_refs import format_note_ref
 from bot.sanitize import one_line
 from bot.state import flushes, inbox, speakers
@@ -67,6 +69,7 @@ class Flusher:
         now: Callable[[], datetime],
         wake: Callable[[], None],
         seconds: float,
+        languages: PeopleLanguages,
     ) -> None:
         """`piece_tokens`: tokens shown to a model at once; `wake` is called when there is a notice to deliver."""
         self._state = state
@@ -75,6 +78,7 @@ class Flusher:
         self._memory = memory
         self._now = now
         self._wake = wake
+        self._languages = languages
         self._at_work: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._adding_facts = asyncio.Lock()
 
@@ -322,11 +326,15 @@ class Flusher:
                 origin=await self._origin_of(row, row.core),
             )
             places.append(format_note_ref(written.path, written.line_start, written.line_end))
-        told = "" if row.key or row.replaces or not notice else combine_results([row], places).notice
+        is_asked_for = row.key or row.replaces or not notice
 
         def end(db: "Connection") -> bool:
             ended = flushes.update(db, row, stage="done", places=places, replaces="")
-            if not ended or not told:
+            if not ended or is_asked_for:
+                return False
+            with speaking(self._languages.read_of_chat(db, row.chat)):
+                told = combine_results([row], places).notice
+            if not told:
                 return False
             put = inbox.add_notice(db, row.chat, told, key=f"flush-{row.id}", owner="", at=self._state.at())
             return put is not None

@@ -19,6 +19,7 @@ from bot.conversations.compaction import Compactor
 from bot.delivery import RETRY_SECONDS, Delivery
 from bot.forgetting import ForgetService
 from bot.inbox import Inbox
+from bot.language.people import PeopleLanguages
 from bot.limits import DailyBudget, MessageRate
 from bot.log import RecentErrors
 from bot.maintenance.background import Background, NightlyJobs
@@ -92,7 +93,10 @@ def services_of(
     wake_event, channels = asyncio.Event(), Channels(is_stopped=supervisor.is_stopped)
     leased = tuple(settings.channels) if membership else ()
     access = Access(settings.access, state)
-    pairing = Pairing(settings.access, state, now=now, wake=wake_event.set, home_of=channels.home_of)
+    languages = PeopleLanguages(state, setting=lambda: live_settings.settings.agent.language)
+    pairing = Pairing(
+        settings.access, state, now=now, wake=wake_event.set, home_of=channels.home_of, languages=languages
+    )
     note_writer = OnceWriter(memory, state)
     reader = AttachmentReader(
         channels.fetch,
@@ -103,7 +107,9 @@ def services_of(
         folder=private,
     )
     backups = Backups(notes=settings.memory_folder, private=private, now=now)
-    core_notice = CoreNotice(memory, state, access, channels, now=now, wake=wake_event.set)
+    core_notice = CoreNotice(
+        memory, state, access, channels, now=now, wake=wake_event.set, languages=languages
+    )
     return Services(
         live_settings=live_settings,
         now=now,
@@ -113,17 +119,27 @@ def services_of(
         model=model,
         commands=COMMANDS,
         access=access,
+        languages=languages,
         pairing=pairing,
         channels=channels,
         inbox=Inbox(state, process_lock, leased=leased),
         note_writer=note_writer,
         compactor=Compactor(
-            state, model, note_writer, memory, settings=settings.memory.flush, now=now, wake=wake_event.set
+            state,
+            model,
+            note_writer,
+            memory,
+            settings=settings.memory.flush,
+            now=now,
+            wake=wake_event.set,
+            languages=languages,
         ),
         forgetting=ForgetService(
             memory, state, conversations=conversations, forget_typed=forget_typed, now=now
         ),
-        reminders=Reminders(state, now=now, zone=settings.zone.key, owners=settings.access.owners),
+        reminders=Reminders(
+            state, now=now, zone=settings.zone.key, owners=settings.access.owners, languages=languages
+        ),
         reader=reader,
         document_saver=DocumentSaver(state, note_writer, reader, now=now),
         rate=MessageRate(settings.limits.messages_per_minute),

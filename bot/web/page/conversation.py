@@ -15,10 +15,10 @@ from bot.archives.export import format_json_lines, format_markdown, to_row
 from bot.conversations.pages import moment_of
 from bot.conversations.search import find_app, name_speaker
 from bot.conversations.shown_entries import ShownCall, ShownEntry, show_entries
-from bot.fact_history import format_day
 from bot.state.conversation_entries import SizedRow, StoredChat, read_chat, read_span
 from bot.state.conversation_list import ListedConversation, find_conversation
 from bot.state.database import StateFault
+from bot.timeparse import day_in_words
 from bot.visible_names import escape_path
 from bot.web.context import services_key
 from bot.web.page.conversations import show_time, title_of
@@ -251,7 +251,7 @@ def _day_view(day: "date", chat: StoredChat, entries: tuple[EntryView, ...]) -> 
     if day.year == 1:
         return DayView("", phrases.WEB_DAY_UNKNOWN, "", entries)
     iso = day.isoformat()
-    return DayView(iso, format_day(day), f"{conversation_url(chat.conversation)}/forget?day={iso}", entries)
+    return DayView(iso, day_in_words(day), f"{conversation_url(chat.conversation)}/forget?day={iso}", entries)
 
 
 def _show_entry(

@@ -7,11 +7,11 @@ from aiohttp import web
 
 from bot import phrases
 from bot.change_texts import is_number
-from bot.fact_history import format_day
 from bot.forget_said import FoundSaid, NothingSaid, SaidPart, StillAnswering, find_said, forget_said
 from bot.sanitize import one_line
 from bot.state.changes import Change
 from bot.state.database import StateFault
+from bot.timeparse import day_in_words
 from bot.visible_names import escape_path
 from bot.web.context import services_key
 from bot.web.forms import read_form
@@ -115,7 +115,7 @@ def _view(found: FoundSaid) -> ForgetView:
         address=address,
         form=f"{address}/forget",
         day=day.isoformat() if day else "",
-        day_words=format_day(day) if day else "",
+        day_words=day_in_words(day) if day else "",
         upto=found.upto,
         messages=found.messages,
         others=found.others,
