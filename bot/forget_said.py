@@ -180,8 +180,9 @@ def _summarized_upto(payload: str) -> float:
 
 def _blank(rows: Sequence[StoredRow], removal: _Removal) -> Iterator[tuple[StoredRow, str | None]]:
     """Yield each row that says something, with what is left of it."""
+    everything = EverythingToForget()
     for row in rows:
-        new = entry_without(row, EverythingToForget())
+        new = entry_without(row, everything)
         if new == row.text:
             continue
         removal.messages += row.kind in _SAID

@@ -36,6 +36,7 @@ from memory.errors import MemoryFault
 from memory.forgetting import FORGOTTEN, NoteLines, WordsToForget
 from memory.listing import Problem
 from memory.memory import Memory
+from memory.surrogates import replace_surrogates
 
 if TYPE_CHECKING:
     from bot.conversations.search import ConversationSearch
@@ -527,7 +528,9 @@ def _parse_json(text: str) -> Any:
 
 
 def _dump_json(fields: Any) -> str:
-    return json.dumps(fields, ensure_ascii=False)
+    text = json.dumps(fields, ensure_ascii=False)
+    # Half a character, or a byte that is no UTF-8, can only be stored as an escape.
+    return text if replace_surrogates(text) == text else json.dumps(fields)
 
 
 def _excerpt_of(row: StoredRow, to_forget: WordsToForget) -> str:

@@ -542,6 +542,21 @@ async def test_a_trace_that_is_left_is_told_and_erased_later(site: WebClient) ->
     assert not is_in_a_file(site, SECRET)
 
 
+async def test_what_is_damaged_is_forgotten_too(site: WebClient) -> None:
+    """A byte that is no UTF-8, and half of an emoji, which JSON may hold."""
+    await say(site, BEN, *(UserMessage("x"), AssistantMessage("x"), UserMessage("x")))
+
+    def damage(db: apsw.Connection) -> None:
+        raw = [b'{"text": "' + SECRET.encode() + b' \xff"}', b'{"text": "\xff ' + SECRET.encode()]
+        raw.insert(1, b'{"text": "' + SECRET.encode() + rb'", "calls": [], "model": "\ud83d"}')
+        for seq, payload in enumerate(raw, 1):
+            db.execute("UPDATE entries SET payload = CAST(? AS TEXT) WHERE seq = ?", (payload, seq))
+
+    await site.services.state.change(damage)
+    assert (await post(site, "/conversations/1/forget", day="", upto=3))[0] == 303
+    assert not is_in_a_file(site, SECRET)
+
+
 async def test_a_form_with_nonsense_forgets_nothing(site: WebClient) -> None:
     await say(site, BEN, UserMessage("the boat"))
     for fields in (
