@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from bot import phrases
-from bot.conversations.conversation import Conversation, Entry
+from bot.conversations.conversation import Conversation, Entry, Rewritten
 from bot.conversations.flush import FLUSH_SECONDS, Flusher
 from bot.conversations.flush_result import FlushResult
 from bot.conversations.recall import recall
@@ -149,11 +149,18 @@ class Compactor:
             )
         if cut is None or flushed.result in ("waits", "fault"):
             return CompactionResult(flushed)
-        compacted = [each for each in conversation.entries if each.seq <= cut]
-        summary = await self._make_summary(conversation, compacted, cause, ask=flushed.result != "raw")
-        recalled = await recall(self._memory, self._now) if flush else ""
-        await conversation.compact(cut, summary, recalled)
-        return CompactionResult(flushed, len(compacted))
+        while True:
+            compacted = [each for each in conversation.entries if each.seq <= cut]
+            summary = await self._make_summary(conversation, compacted, cause, ask=flushed.result != "raw")
+            recalled = await recall(self._memory, self._now) if flush else ""
+            try:
+                await conversation.compact(cut, summary, recalled)
+            except Rewritten:  # the summary may repeat what was forgotten meanwhile
+                await conversation.read_again()
+                if conversation.id != number:  # a `/new` came between
+                    return CompactionResult(flushed)
+            else:
+                return CompactionResult(flushed, len(compacted))
 
     async def flush(
         self, conversation: Conversation, *, cause: Cause = "asked", key: str = ""
