@@ -1108,6 +1108,10 @@ WEB_NO_CONVERSATION = "There is no such conversation, or nothing was said on tha
 WEB_DAY_UNKNOWN = "On an unknown day"
 WEB_FORGET_INVALID = "That isn't a day of this conversation. Please go back and use one of the links."
 WEB_STILL_ANSWERING = "I'm answering in this conversation right now. Please try again in a moment."
+WEB_TYPED_LINES_KEPT = (
+    "The lines that you typed in the terminal can't be removed from its history ({reason}). Please see to that file "
+    "first: it is .commonplace/chat_history in the workspace."
+)
 WEB_FORGOTTEN = "Forgotten. Nobody finds or reads it any more."
 WEB_NO_PERSON = "Nobody with this account was let in or kept out here. Please go back to the list of people."
 WEB_NO_ACCOUNT = "That isn't an account. Please give the channel and the id, for example telegram:123456."

@@ -364,7 +364,7 @@ class OnceWriter:
         alone: bool = False,
         check: Callable[["Connection"], None] = lambda db: None,
     ) -> WriteResult:
-        """Write once. `alone`: the text becomes a new note, whose path is the first free name. `check`: see `append`."""
+        """Write once. `alone`: the text becomes a new note under the first free name. `check`: see `append`."""
         names, taken, state = _free_names(path), set[str](), BlockingState(self._state)
 
         def write(note: LockedNote, place: str) -> WriteResult | None:

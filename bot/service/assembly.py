@@ -110,6 +110,9 @@ def services_of(
     core_notice = CoreNotice(
         memory, state, access, channels, now=now, wake=wake_event.set, languages=languages
     )
+    forget_service = ForgetService(
+        memory, state, conversations=conversations, forget_typed=forget_typed, now=now
+    )
     return Services(
         live_settings=live_settings,
         now=now,
@@ -134,9 +137,7 @@ def services_of(
             wake=wake_event.set,
             languages=languages,
         ),
-        forgetting=ForgetService(
-            memory, state, conversations=conversations, forget_typed=forget_typed, now=now
-        ),
+        forgetting=forget_service,
         reminders=Reminders(
             state, now=now, zone=settings.zone.key, owners=settings.access.owners, languages=languages
         ),
@@ -153,7 +154,7 @@ def services_of(
             conversations,
             state,
             backups,
-            core_notice=core_notice.send,
+            tidy=[forget_service.complete_earlier, core_notice.send],
             alone=alone,
             membership=membership,
             supervisor=supervisor,
@@ -197,13 +198,13 @@ def _background(
     state: State,
     backups: Backups,
     *,
-    core_notice: Callable[[], Awaitable[object]],
+    tidy: Sequence[Callable[[], Awaitable[object]]],
     alone: bool,
     membership: "Membership | None",
     supervisor: Supervisor,
     now: Callable[[], datetime],
 ) -> Background:
-    """Return the background work; only the service gets the regular jobs."""
+    """Return the background work; only the service gets the regular jobs. `tidy`: further work of each night."""
     nights = NightlyJobs(
         settings.backup.time,
         settings.zone,
@@ -212,7 +213,7 @@ def _background(
         tidy=[
             OnceWriter(memory, state).settle_open,  # before what is known of open writes is deleted
             lambda: clean_up(state, now(), change_days=settings.memory.changes.keep_days),
-            core_notice,
+            *tidy,
         ],
     )
     return Background(

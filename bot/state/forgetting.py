@@ -224,10 +224,11 @@ def replace_texts(
 
 
 def _decode_row(row: "Sequence[apsw.SQLiteValue]") -> StoredRow:
-    """Return a row whose text may hold bytes that are no UTF-8: one damaged text must not keep all others from going."""
+    """Return a row whose text may hold bytes that are no UTF-8: a damaged text must not keep all others from going."""
     number, text, kind, conversation = row
-    assert isinstance(number, int) and isinstance(text, bytes) and isinstance(conversation, int)
-    return StoredRow(number, text.decode("utf-8", "surrogateescape"), str(kind), conversation)
+    assert isinstance(text, bytes)
+    decoded = text.decode("utf-8", "surrogateescape")
+    return StoredRow(int(str(number)), decoded, str(kind), int(str(conversation)))
 
 
 def _encode_text(text: str) -> bytes:

@@ -72,7 +72,7 @@ async def forget_all(talk: ConversationHarness, services: UsedServices) -> None:
     part = SaidPart(talk.conversation.id or 0)
     task = asyncio.create_task(forget_said(cast("Services", services), part, upto=10_000))
     services.tasks.append(task)
-    while not (task.done() or await talk.state.read(forgetting.is_unfinished)):
+    while not (task.done() or await talk.state.read(forgetting.is_unfinished)):  # noqa: ASYNC110
         await asyncio.sleep(0.001)
 
 

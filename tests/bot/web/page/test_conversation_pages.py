@@ -1,5 +1,6 @@
 """Conversations on the page: listed, read, downloaded and forgotten, by who has the token alone."""
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
@@ -14,6 +15,7 @@ from bot.conversations.conversation import Conversation
 from bot.conversations.message_rows import encode_message
 from bot.messages import ChatId, PersonId, Quoted
 from bot.models.protocol import AssistantMessage, AttachedText, Image, ToolCall, ToolResult, UserMessage
+from bot.service.adapters import INPUT_HISTORY_FILE
 from bot.state import forgetting
 from bot.state.changes import ChangeOrigin
 from bot.state.conversations import append
@@ -26,6 +28,7 @@ from bot.web.page.conversations import LISTED
 from bot.web.page.urls import ENTRIES_PER_PAGE
 from bot.web.session import SESSION, new_form_token, new_session
 from memory.forgetting import FORGOTTEN
+from tests.fakes.forgetting_process import SAID, run_and_kill
 from tests.fakes.html_page import HtmlPage
 from tests.fakes.web_client import TOKEN, WebClient, open_web_client
 
@@ -540,6 +543,35 @@ async def test_a_trace_that_is_left_is_told_and_erased_later(site: WebClient) ->
     assert (await post(site, "/conversations/2/forget", day="", upto=1))[0] == 303
     assert not await site.services.state.read(forgetting.is_unfinished)
     assert not is_in_a_file(site, SECRET)
+
+
+@pytest.mark.parametrize(
+    ("commit", "moment", "is_gone"), [(0, "before", False), (0, "after", True), (1, "before", True)]
+)
+async def test_after_a_kill_in_between_nothing_is_half_forgotten(
+    tmp_path: Path, commit: int, moment: str, is_gone: bool
+) -> None:
+    await asyncio.to_thread(run_and_kill, tmp_path, commit, moment)
+    async with open_web_client(tmp_path, token=TOKEN) as site:
+        history = (site.settings.private_folder / INPUT_HISTORY_FILE).read_text()
+        assert (SECRET in history, "what I keep" in history) == (False, True)
+        text = await get(site, "/conversations/1")
+        assert [each in text for each in SAID] == [not is_gone] * 2
+        assert await site.services.state.read(forgetting.is_unfinished) == is_gone
+        if not is_gone:
+            assert (await post(site, "/conversations/1/forget", day="", upto=2))[0] == 303
+        await site.services.forgetting.complete_earlier()  # as in the next night
+        assert not await site.services.state.read(forgetting.is_unfinished)
+        assert not is_in_a_file(site, SECRET)
+
+
+async def test_a_history_that_cannot_be_written_is_told_before_anything_is_gone(site: WebClient) -> None:
+    await say(site, ChatId("terminal", "owner"), UserMessage("the boat"))
+    (site.settings.private_folder / INPUT_HISTORY_FILE).mkdir()
+    status, _, text = await post(site, "/conversations/1/forget", day="", upto=1)
+    assert status == 503
+    assert "typed in the terminal cannot be removed" in HtmlPage(text).by_id("main").text
+    assert "the boat" in await get(site, "/conversations/1")
 
 
 async def test_what_is_damaged_is_forgotten_too(site: WebClient) -> None:
