@@ -15,7 +15,7 @@ from bot.messages import ChatId, PersonId
 from bot.models.protocol import UserMessage
 from bot.state.access import Decision, PairingRequest, read_decision, save_decision, save_pairing_request
 from bot.state.database import format_timestamp
-from bot.state.links import read_links
+from bot.state.links import read_links, save_link
 from bot.web.forms import FORM_FIELD
 from bot.web.page.people import LISTED
 from bot.web.session import SESSION, new_form_token, new_session
@@ -288,6 +288,26 @@ async def test_many_are_shown_a_page_at_a_time(site: WebClient) -> None:
     assert len([each for each in shown.all("h3") if each.text == "N"]) == 2 * LISTED
     links = {each.text: each.attributes["href"] for each in shown.all("a") if "?" in each.attributes["href"]}
     assert links["Older →"] == "/people?kept-out=3"
+
+
+async def test_ten_thousand_links_and_entries_of_the_settings_are_bounded(tmp_path: Path) -> None:
+    allow = [f"telegram:{number}" for number in range(1, 10_001)]
+    async with open_web_client(tmp_path, token=TOKEN, access={"allow": allow}) as site:
+
+        def fill(db: apsw.Connection) -> None:
+            for each in allow:
+                save_decision(
+                    db, each, "allowed", name="N", by="telegram:1", at="2026-01-01T00:00:00.000+00:00"
+                )
+                save_link(db, each, each.replace("telegram", "discord"), by="telegram:1", at="2026")
+
+        await site.services.state.change(fill)
+        began = time.monotonic()
+        shown = await page(site, "/people")
+        assert time.monotonic() - began < 3
+        text = shown.by_id("main").text
+        assert "9,500 further entries are only in config.toml" in text
+        assert "9,800 more links are not shown" in text
 
 
 async def test_what_was_imported_is_not_when_somebody_last_wrote(site: WebClient) -> None:
