@@ -122,13 +122,13 @@ async def forget_said(services: "Services", part: SaidPart, *, upto: int) -> tup
     """Forget all entries of a part up to a seq, as far as `find_said` showed them.
 
     Return how many messages that were, and why a trace may be left on the disk ("" if none is); the next `/forget`, or
-    the night, erases it then. Raises NothingSaid, StillAnswering, TypedLinesKept and StateFault; then nothing was removed
-    but lines of the terminal's history.
+    the night, erases it then. Raises NothingSaid, StillAnswering, TypedLinesKept and StateFault; then nothing but lines
+    of the terminal's history was removed.
     """
     zone, at = services.now().tzinfo, format_timestamp(services.now())
     removal = _Removal()
 
-    # First, since only the messages say which lines these are: after a crash in between, all is still there to be seen.
+    # First, since only the messages say which lines these are: after a crash in between, they are still there.
     if typed := await services.state.read(lambda db: _read_typed(db, part, upto=upto, zone=zone)):
         try:
             await services.forgetting.forget_typed(TextsToForget(typed))

@@ -30,6 +30,7 @@ from bot.web.session import SESSION, new_form_token, new_session
 from memory.forgetting import FORGOTTEN
 from tests.fakes.forgetting_process import SAID, run_and_kill
 from tests.fakes.html_page import HtmlPage
+from tests.fakes.loop_lag import measure_loop_lag
 from tests.fakes.web_client import TOKEN, WebClient, open_web_client
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
@@ -376,6 +377,31 @@ async def test_long_messages_are_cut_and_hostile_ones_rendered_in_bounded_time(s
     assert "the downloaded file has all of it" in shown.by_id("m1").text
     assert "plain" in text, "what is beyond the limit is plain text"
     assert len(await get(site, "/conversations/1/export.md")) > 10 * len("*x* ") * MAX_MESSAGE_CHARS
+
+
+@pytest.mark.parametrize("marks", ["[", "![", "[[", "*a_", "~~a"])
+async def test_marks_that_take_the_renderer_long_are_shown_as_plain_text(site: WebClient, marks: str) -> None:
+    hostile = (marks * MAX_MESSAGE_CHARS)[:MAX_MESSAGE_CHARS]
+    await say(site, BEN, *(UserMessage(hostile) for _ in range(MAX_RENDERED_CHARS // MAX_MESSAGE_CHARS)))
+    began = time.monotonic()
+    text = await get(site, "/conversations/1")
+    assert time.monotonic() - began < 3
+    assert 'class="text plain"' in text
+    assert marks * 100 in text
+
+
+async def test_a_page_of_long_messages_and_tool_calls_is_bounded_and_delays_nobody(site: WebClient) -> None:
+    calls = tuple(ToolCall(str(number), "search", '"<&' * 10_000) for number in range(20))
+    said = [UserMessage("<&" * 50_000), AssistantMessage("<&" * 50_000, calls)] * 50
+    await say(site, BEN, *said)
+    async with (
+        measure_loop_lag() as (_, busy),
+        site.client.get("/conversations/1", headers=site.token) as answer,
+    ):
+        assert answer.status == 200
+        size = len(await answer.read())
+    assert size < 8_000_000
+    assert max(busy) < 0.25
 
 
 # -- searching ------------------------------------------------------------------------------------------------
