@@ -24,7 +24,10 @@ WITHOUT_TOKEN = {
     "GET /memory-health",
     "GET /metrics",
     "GET /notes",
-    "GET /notes/",
+    "GET /notes/x.md",
+    "GET /files/x.md",
+    "GET /days",
+    "GET /days/2026-11",
     "POST /rebuild",
     "POST /sign-out",
     "POST /rpc",
@@ -41,9 +44,12 @@ def routes_of(app: web.Application) -> list[tuple[str, str]]:
         assert route.resource is not None
         info = route.resource.get_info()
         address = info.get("path") or info["formatter"]
-        filled = {"number": "1", "kind": "md", "name": "x.tar.gz", "path": ""}
-        found.append((route.method, re.sub(r"\{(\w+)\}", lambda match: filled[match[1]], address)))
+        found.append((route.method, re.sub(r"\{(\w+)\}", _fill, address)))
     return found
+
+
+def _fill(match: re.Match[str]) -> str:
+    return {"number": "1", "kind": "md", "path": "x.md", "period": "2026-11"}.get(match[1], "x")
 
 
 async def status(site: WebClient, method: str, address: str, **given: object) -> int:
