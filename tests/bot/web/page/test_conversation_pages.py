@@ -596,7 +596,7 @@ async def test_a_history_that_cannot_be_written_is_told_before_anything_is_gone(
     (site.settings.private_folder / INPUT_HISTORY_FILE).mkdir()
     status, _, text = await post(site, "/conversations/1/forget", day="", upto=1)
     assert status == 503
-    assert "typed in the terminal cannot be removed" in HtmlPage(text).by_id("main").text
+    assert "typed in the terminal can't be removed" in HtmlPage(text).by_id("main").text
     assert "the boat" in await get(site, "/conversations/1")
 
 
