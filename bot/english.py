@@ -1030,6 +1030,13 @@ WEB_FOREIGN_HOST = (
     "Without a token I only answer to this machine's own names, such as localhost and 127.0.0.1. To reach me "
     "by another name, set server.token."
 )
+WEB_LOCKED_TITLE = "This page needs a token"
+WEB_LOCKED_PAGE = (
+    "Whoever opens it can write your notes, read your chats or let people in. Without a token, any program on this "
+    "machine could do that. To make one, run:"
+)
+WEB_LOCKED_COMMAND = "commonplace init page"
+WEB_NOTHING_DONE = "Nothing was done"
 WEB_LOCKED = (
     "This needs `server.token`: without one, any program on this machine could ask for it. To make one, run: "
     "commonplace init page"
@@ -1082,6 +1089,7 @@ WEB_TODAY_LOCKED = (
     "To write here, and to see reminders, changes and who waits to be let in, set `server.token`: without one, any "
     "program on this machine could do the same. To make one, run: `commonplace init page`"
 )
+WEB_NOTE_NAMELESS = "Please give the note a name."
 WEB_LOG_EMPTY = "Please write something first."
 WEB_REMINDER_GONE = "That reminder isn't pending any more: it came, or somebody cancelled it."
 WEB_REMINDER_WHEN = "Please write the new time, for example `tomorrow 9:00`."
