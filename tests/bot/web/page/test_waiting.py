@@ -63,7 +63,7 @@ async def test_who_waits_is_shown_with_code_name_and_channel(tmp_path: Path) -> 
             each.attributes["aria-label"]
             for each in shown.all("button")
             if each.attributes.get("name") == "decision"
-        ] == ["Let in bIngrid", "As a guest: bIngrid", "Refuse bIngrid"]
+        ] == ["Let in bIngrid", "Let in as a guest: bIngrid", "Keep out bIngrid"]
 
 
 @pytest.mark.parametrize(
