@@ -263,6 +263,6 @@ async def test_flags_that_are_wrong_are_told_and_nothing_is_written(
     assert "sk-a" not in str(caught.value)
     with pytest.raises(SetupFailed, match="API key missing or rejected"):
         await give(folder, "model", model=f"mine/{MODEL}", base_url=openai.base_url, api_key_file="wrong")
-    with pytest.raises(SetupFailed, match="Nothing was written for it"):
+    with pytest.raises(SetupFailed, match="Nothing was saved for this step"):
         await give(folder, "model", model="mine/other", base_url=openai.base_url, api_key_file=KEY)
     assert list(folder.iterdir()) == []

@@ -147,7 +147,7 @@ async def test_a_token_for_the_page_is_made_once(folder: Path, capsys: pytest.Ca
     files = await answer(folder, "page", ("http://127.0.0.1:8321/", ""))
     token = files.settings().server.token.get_secret_value()
     assert len(token) >= 32
-    files = await answer(folder, "page", ("Make a new one", ""))
+    files = await answer(folder, "page", ("Replace it with a new one", ""))
     assert files.settings().server.token.get_secret_value() == token
     files = await give(folder, "page", page_token="yes")
     assert files.settings().server.token.get_secret_value() not in ("", token)
