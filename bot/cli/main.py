@@ -197,7 +197,7 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_init_command(command: Callable[[str, str], _Parser]) -> None:
     init = command("init", "Set up Commonplace: ask, test, and write a commented config.toml and the folders")
     init.epilog = (
-        "In a terminal it asks for whatever no option gives. Elsewhere, and with --yes, it asks nothing and writes what "
+        "In a terminal it asks for what no option gives. Elsewhere, and with --yes, it asks nothing and writes what "
         "the options give. Tokens and keys go to secrets.toml, beside config.toml; FILE may be - for standard input."
     )
     init.add_argument(
@@ -213,7 +213,11 @@ def _add_init_command(command: Callable[[str, str], _Parser]) -> None:
             init.add_argument(f"--{flag}", metavar=metavar, type=_decode_argument, help=does)
         else:
             init.add_argument(f"--{flag}", action="store_true", help=does)
-    init.add_argument("--service", choices=("systemd", "launchd", "docker", "none"), help="what runs Commonplace in the background")
+    init.add_argument(
+        "--service",
+        choices=("systemd", "launchd", "docker", "none"),
+        help="what runs Commonplace in the background",
+    )
     init.add_argument("--start", action="store_true", help="start that service, now and at each login")
 
 

@@ -176,9 +176,7 @@ async def test_a_webhook_is_removed_only_if_that_is_wanted(
         assert api.bot.inbox.webhook is not None
         assert "a web address at other.example" in capsys.readouterr().out
         await api.person(7, "Anna").say("hi")
-        files = await answer(
-            folder, "telegram", ("New token", ""), ("come here instead", "y"), ("Anna", "y")
-        )
+        files = await answer(folder, "telegram", ("New token", ""), ("come here instead", "y"), ("Anna", "y"))
         assert api.bot.inbox.webhook is None
         assert len(api.bot.inbox.pending) == 1
         assert files.settings().access.owners == ("telegram:7",)
