@@ -263,7 +263,7 @@ TOKENS_USED = "Tokens\n\nToday:\n{today}\n\nLast 30 days:\n{month}"
 TOKENS_ROW = "- {model}: {read:,} in ({cached:,} cached), {written:,} out; calls: {answers}"
 TOKENS_NONE = "- none"
 REBUILT = "Index rebuilt in {seconds:.1f} s.\nNotes: {notes}"
-REBUILT_WITHOUT = "{folder} is away, so its notes left the index; they return with it."
+REBUILT_WITHOUT = "{folder} is away, so its notes are out of the index until it is back."
 REBUILD_JOINED = "It was already running when you asked."
 REINDEXED = "Scanned all notes in {seconds:.1f} s: {added} new, {changed} changed, {removed} removed."
 MEMORY_STATUS = (
@@ -300,7 +300,7 @@ WATCH_DEAD = "Watching the folder: stopped"
 FOLDER = "Folder `{name}/`: {state}"
 FOLDER_AWAY = "Folder `{name}/` is {problem}"
 FOLDER_HIDDEN = "{lines} hidden"
-FOLDER_ACCESS = {False: "read-only", True: "may be changed"}
+FOLDER_ACCESS = {False: "read-only", True: "writable"}
 TASK_STOPPED = (
     "The background task “{task}” failed ({error}) and will restart at {again}. The log has the details."
 )
@@ -352,7 +352,7 @@ HEALTH_ADVICE = {
     "broken_link": "The command fixes the link, or leaves only its text.",
     "foreign_text": "If it's true, the command makes the line your own. `/correct PATH:LINE -` empties it.",
 }
-HEALTH_READ_ONLY = "In {folders}, which I may only read: fix these there."
+HEALTH_READ_ONLY = "These are in {folders}, which I may only read, so please fix them there."
 WEB_HEALTH_TOOK_LONG = "I'm still looking through your notes. Please reload this page in a minute."
 HEALTH_AS_IN = "Also in {place}: {text}"
 HEALTH_NEWER = "Newer, in {place}: {text}"
@@ -515,9 +515,9 @@ UNDO_REFUSED = {
     "put_back": "Change {by} has already put back what change {number} removed.",
     "note_gone": "{path} is gone or empty, so change {number} can't be undone.",
     "changed_later": (
-        "Change {by} has edited the lines of change {number} in {path} since; please undo change {by} first."
+        "Change {by} has since edited the lines of change {number} in {path}; please undo change {by} first."
     ),
-    "edited": "The lines of change {number} in {path} were edited since, so I left them as they are.",
+    "edited": "The lines of change {number} in {path} have been edited since, so I left them as they are.",
 }
 UNDO_EDITED_DIFF = "`-` marks what the change wrote, `+` what is there now:"
 UNDO_UNDONE_HINT = "`/undo {by}` redoes it."
@@ -716,7 +716,7 @@ LANGUAGE_LIST = (
 )
 LANGUAGE_ROW = "{name} (`{code}`)"
 LANGUAGE_SET = "From now on I speak {language} with you. `/language auto` undoes that."
-LANGUAGE_AUTO = "I no longer go by your choice: I speak {language} with you."
+LANGUAGE_AUTO = "Your choice is cleared: I speak {language} with you now."
 LANGUAGE_UNKNOWN = "I don't speak `{code}`. I speak {languages}; for example, `/language de` chooses German."
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -850,10 +850,10 @@ REMINDERS_ROW_UNREADABLE = (
 REMINDER_CANCELLED = "Cancelled reminder {number}: {text}"
 REMINDER_UNKNOWN = "There is no upcoming reminder {number} here. `/reminders` lists them."
 REMINDER_REPEATS = (
-    "This one repeats, and a new time moves all of it. Please say how often, too, for example "
+    "This reminder repeats, and a new time moves the whole series. Please also say how often, for example "
     "`every monday 8:00`."
 )
-REMINDER_PASSED = "The time of that reminder has passed, so I can't bring it back. Please set a new one."
+REMINDER_PASSED = "That reminder's time has passed, so I can't bring it back. Please set a new one."
 REMINDERS_FULL = (
     "This chat already has {limit} reminders, the most that a chat can have. Please cancel some first: "
     "`/reminders` lists them, `/reminders cancel 1 2 3` cancels several at once."
@@ -940,7 +940,7 @@ FORGET_CONFIRM = (
     "To remove all of this for good, without keeping a copy, send this within {minutes} minutes:\n\n`/forget "
     "yes {code}`"
 )
-FORGET_STAYS = "Lines in {folders} stay in your file, since I may only read it; I hide them."
+FORGET_STAYS = "Lines in {folders} stay in your files, which I may only read; I hide them instead."
 FORGET_NO_CODE = (
     "That code isn't valid. Codes expire after a while, and a newer list replaces the old code. `/forget "
     "QUERY` shows what I know, with a new code."
@@ -1042,20 +1042,20 @@ WEB_LOCKED = (
     "commonplace init page"
 )
 WEB_OLD_FORM = (
-    "This form is from before you signed in, so nothing was done. Please go back, copy what you wrote, and load "
-    "the page again."
+    "You opened this form before you last signed in, so nothing was done. Please go back, copy what you wrote, and "
+    "reload the page."
 )
 WEB_NOTE_DONE = {
     "saved": "Saved.",
     "created": "Created.",
-    "moved": "Moved. Links in other notes are as they were.",
-    "deleted": "Deleted. The trash has it, in case you want it back.",
+    "moved": "Moved. Links in other notes were not changed.",
+    "deleted": "Deleted. You can restore it from the trash.",
     "restored": "Restored.",
-    "undone": "Done.",
+    "undone": "Undone.",
 }
 WEB_NOTE_TOO_LONG = (
-    "This text has {size}; a browser edits up to {limit} well. Please use an editor for it, or split it into several "
-    "notes."
+    "This text is {size}, too long to edit in a browser (at most {limit}). Please use a text editor, or split it "
+    "into several notes."
 )
 WEB_NOTE_CHANGED = (
     "The note has changed since you opened it, so nothing was saved. Below is what changed, and your version, which "
@@ -1068,41 +1068,41 @@ WEB_NOTE_NOT_DELETED = (
     "The note has changed since you opened this page, so nothing was deleted. Please have a look at it first."
 )
 WEB_FILE_TOO_LARGE = (
-    "This file has {size}; the page shows files of up to {limit}. You find it in the folder of your notes."
+    "This file is {size}, too large to show here (at most {limit}). You'll find it in your notes folder."
 )
-WEB_TRASH_GONE = "That isn't in the trash any more; it may have been restored already."
+WEB_TRASH_GONE = "That is no longer in the trash; it may have been restored already."
 WEB_NO_CHANGE = "That isn't the number of a change. Please go back and use one of the buttons."
 WEB_DAY = "{weekday}, {day} {month}"
 WEB_DONE = {
     "noted": "Noted in today's log.",
-    "cancelled": "The reminder is cancelled.",
-    "moved": "The reminder is moved.",
-    "restored": "The reminder is set again.",
-    "let-in": "They can talk with me now, and use the memory. I've told them.",
-    "guest": "They can talk with me now as a guest, without the memory. I've told them.",
-    "refused": "They are kept out.",
-    "undone": "The change is undone.",
-    "redone": "The change is made again.",
+    "cancelled": "Reminder cancelled.",
+    "moved": "Reminder moved.",
+    "restored": "Reminder restored.",
+    "let-in": "They can now talk with me and use the memory. I've told them.",
+    "guest": "They can now talk with me as a guest, without the memory. I've told them.",
+    "refused": "They are kept out: they can't talk with me.",
+    "undone": "Change undone.",
+    "redone": "Change redone.",
 }
 """What the page says was done, by the key in its address."""
 WEB_TODAY_LOCKED = (
-    "To write here, and to see reminders, changes and who waits to be let in, set `server.token`: without one, any "
-    "program on this machine could do the same. To make one, run: `commonplace init page`"
+    "To add to the log here, and to see reminders, changes and people waiting to be let in, set `server.token`: "
+    "without one, any program on this machine could do the same. To make one, run: `commonplace init page`"
 )
 WEB_NOTE_NAMELESS = "Please give the note a name."
 WEB_LOG_EMPTY = "Please write something first."
-WEB_REMINDER_GONE = "That reminder isn't pending any more: it came, or somebody cancelled it."
+WEB_REMINDER_GONE = "That reminder is no longer upcoming: it has been delivered, or somebody cancelled it."
 WEB_REMINDER_WHEN = "Please write the new time, for example `tomorrow 9:00`."
 WEB_REMINDER_REST = (
     "I understood {moment}, but not “{rest}”. Please write only the time, for example `tomorrow 9:00`."
 )
-WEB_REMINDER_UNREADABLE = "I can't read when this is due."
-WEB_NOT_WAITING = "They are not waiting any more: their code has expired, or somebody has already decided."
-WEB_BACKUP_RUNS = "A backup is being made already. It appears below as soon as it is ready."
+WEB_REMINDER_UNREADABLE = "I can't tell when this is due."
+WEB_NOT_WAITING = "They are no longer waiting: their code has expired, or somebody has already decided."
+WEB_BACKUP_RUNS = "A backup is already being made. It will appear below when it is ready."
 WEB_BACKUP_FAILED = "something went wrong on my side; the log has the details"
-WEB_BACKUP_GONE = "There is no such backup. Perhaps it was removed to make room for a later one."
+WEB_BACKUP_GONE = "There is no such backup. It may have been removed to make room for a newer one."
 WEB_BACKUP_LARGE = (
-    "This backup is so large that I stopped reading it after a minute. `tar -tzf` lists what is in it."
+    "This backup is so large that I stopped reading it after a minute. `tar -tzf FILE` lists its contents."
 )
 WEB_SETTINGS_TOP = "General"
 WEB_SETTING_SOURCES = {
@@ -1117,25 +1117,25 @@ WEB_DAY_UNKNOWN = "On an unknown day"
 WEB_FORGET_INVALID = "That isn't a day of this conversation. Please go back and use one of the links."
 WEB_STILL_ANSWERING = "I'm answering in this conversation right now. Please try again in a moment."
 WEB_TYPED_LINES_KEPT = (
-    "The lines that you typed in the terminal can't be removed from its history ({reason}). Please see to that file "
-    "first: it is .commonplace/chat_history in the workspace."
+    "The lines that you typed in the terminal can't be removed from its history ({reason}). Please fix that "
+    "first: the file is .commonplace/chat_history in the workspace."
 )
-WEB_FORGOTTEN = "Forgotten. Nobody finds or reads it any more."
-WEB_NO_PERSON = "Nobody with this account was let in or kept out here. Please go back to the list of people."
+WEB_FORGOTTEN = "Forgotten. Nobody can find or read it any more."
+WEB_NO_PERSON = "Nobody with this account has been let in or kept out. Please go back to the list of people."
 WEB_NO_ACCOUNT = "That isn't an account. Please give the channel and the id, for example telegram:123456."
 WEB_PEOPLE_DONE = {
-    "allowed": "Done. They can talk with me, and use the memory.",
-    "guest": "Done. They can talk with me as a guest, without the memory.",
-    "denied": "Done. They can no longer talk with me.",
-    "linked": "Done. These accounts are one person now.",
-    "unlinked": "Done. I removed that link.",
+    "allowed": "They can now talk with me and use the memory.",
+    "guest": "They can now talk with me as a guest, without the memory.",
+    "denied": "They are kept out: they can't talk with me.",
+    "linked": "Accounts linked: they are one person now.",
+    "unlinked": "Accounts unlinked.",
 }
 WEB_DECIDED_HERE = "on this page"
 WEB_BUSY = "This is busy right now. It will appear as soon as it is ready."
 REBUILD_FAILED = "something went wrong on my side; the log has the details."
 WEB_PANEL_FAILED = "I couldn't show this because of an error on my side. The log has the details."
-WEB_SEARCH_DATES = "I compare dates in the {count} best passages, and leave out notes without a date."
-WEB_SEARCH_NO_DAY = "The first day is after the last, so nothing can match."
+WEB_SEARCH_DATES = "Only the {count} best passages are checked for dates; notes without a date are left out."
+WEB_SEARCH_NO_DAY = "The first day is after the last, so nothing can match. Please change one of them."
 WEB_SEARCH_TOOK_LONG = "The search took too long. Please try again."
 WEB_AGO = "{time} ago"
 WEB_AHEAD = "in {time}"

@@ -58,10 +58,10 @@ def test_each_line_has_an_anchor(reader: Window) -> None:
 def test_a_long_note_comes_in_parts(reader: Window) -> None:
     reader.open("/notes/long.md")
     assert reader.text(".note-name .count") == "lines 1 to 1,000 of 2,500"
-    follow(reader, "Later →")
+    follow(reader, "Next →")
     assert reader.text(".note-name .count") == "lines 1,001 to 2,000 of 2,500"
     assert reader.run("return document.querySelector(':target').getBoundingClientRect().top") >= 0
-    follow(reader, "← Earlier")
+    follow(reader, "← Previous")
     assert reader.path.startswith("/notes/long.md#L1")
 
 

@@ -85,10 +85,10 @@ async def test_a_variable_that_counts_more_is_told_and_never_written(
         await give(folder, "telegram", telegram_token_file=api.token)
         monkeypatch.setenv("COMMONPLACE_ACCESS__OWNERS", "[]")
         # The bot that was typed is listened to, not the other one.
-        await answer(folder, "telegram", ("Another token", api.token), ("Anna (id 7)", "y"))
+        await answer(folder, "telegram", ("New token", api.token), ("Anna (id 7)", "y"))
         said = capsys.readouterr().out
-        assert "COMMONPLACE_TELEGRAM__TOKEN is set here, and counts more than telegram.token in" in said
-        assert "COMMONPLACE_ACCESS__OWNERS is set here, and counts more than access.owners in" in said
+        assert "COMMONPLACE_TELEGRAM__TOKEN is set here and overrides telegram.token in" in said
+        assert "COMMONPLACE_ACCESS__OWNERS is set here and overrides access.owners in" in said
         assert OTHER not in said
     monkeypatch.delenv("COMMONPLACE_ACCESS__OWNERS")
     monkeypatch.delenv("COMMONPLACE_TELEGRAM__TOKEN")
@@ -176,9 +176,7 @@ async def test_a_webhook_is_removed_only_if_that_is_wanted(
         assert api.bot.inbox.webhook is not None
         assert "a web address at other.example" in capsys.readouterr().out
         await api.person(7, "Anna").say("hi")
-        files = await answer(
-            folder, "telegram", ("Another token", ""), ("come here instead", "y"), ("Anna", "y")
-        )
+        files = await answer(folder, "telegram", ("New token", ""), ("come here instead", "y"), ("Anna", "y"))
         assert api.bot.inbox.webhook is None
         assert len(api.bot.inbox.pending) == 1
         assert files.settings().access.owners == ("telegram:7",)
@@ -236,7 +234,7 @@ async def test_with_a_hundred_messages_waiting_nobody_is_waited_for_in_vain(
         files = await answer(folder, "telegram", ("token", api.token), ("Mallory (id 9)", "n"))
         assert files.settings().access.owners == ()
         said = capsys.readouterr().out
-        assert "a hundred older messages wait for this bot" in said
+        assert "a hundred older messages are waiting for this bot" in said
         assert "/pair CODE owner" in said
 
 
@@ -254,7 +252,7 @@ async def test_listening_survives_errors_that_pass_and_no_others(
     async with BotApi() as api:
         use(folder, "telegram", api.url)
         api.fail("getUpdates", Fault.status(200), times=None)
-        await answer(folder, "telegram", ("Another token", api.token))
+        await answer(folder, "telegram", ("New token", api.token))
         assert len(api.calls_of("getUpdates")) == 1
         assert "not a Bot API: it answered 200" in capsys.readouterr().out
 
@@ -265,7 +263,7 @@ async def test_a_service_that_runs_with_this_bot_is_left_alone(
     async with BotApi() as api:
         use(folder, "telegram", api.url, f'token = "{api.token}"\n')
         with ProcessLock(folder / "workspace" / ".commonplace" / "locks"):
-            await answer(folder, "telegram", ("Another token", ""))
+            await answer(folder, "telegram", ("New token", ""))
         assert api.calls_of("getUpdates") == []
         said = capsys.readouterr().out
         assert "Commonplace is running with this bot" in said
@@ -277,10 +275,10 @@ async def test_a_repetition_keeps_what_is_there(folder: Path) -> None:
         more = f'token = "{api.token}" # mine\n[access]\nowners = ["telegram:7"]\n'
         use(folder, "telegram", api.url, more)
         before = (folder / "config.toml").read_text()
-        await answer(folder, "telegram", ("Another token", ""))
+        await answer(folder, "telegram", ("New token", ""))
         assert (folder / "config.toml").read_text() == before
         second = api.add_bot(OTHER, "second_bot")
-        files = await answer(folder, "telegram", ("Another token", second.token))
+        files = await answer(folder, "telegram", ("New token", second.token))
         assert files.settings().telegram.token.get_secret_value() == OTHER
         assert 'token = "" # mine' in (folder / "config.toml").read_text()
 
@@ -291,11 +289,11 @@ async def test_a_token_of_the_environment_is_saved_for_the_service_if_that_is_wa
     async with BotApi() as api:
         use(folder, "telegram", api.url, '[access]\nowners = ["telegram:7"]\n')
         monkeypatch.setenv("TELEGRAM_BOT_TOKEN", api.token)
-        await answer(folder, "telegram", ("Another token", ""), ("It is in TELEGRAM_BOT_TOKEN", "n"))
+        await answer(folder, "telegram", ("New token", ""), ("A token is in TELEGRAM_BOT_TOKEN", "n"))
         assert token_in(folder) == ""
-        await answer(folder, "telegram", ("Another token", ""), ("It is in TELEGRAM_BOT_TOKEN", ""))
+        await answer(folder, "telegram", ("New token", ""), ("A token is in TELEGRAM_BOT_TOKEN", ""))
         assert api.token in token_in(folder)
-        await answer(folder, "telegram", ("Another token", ""))
+        await answer(folder, "telegram", ("New token", ""))
 
 
 async def test_discord_prints_the_invitation_and_knows_who_registered_the_bot(
@@ -349,4 +347,4 @@ async def test_who_is_owner_already_is_told(folder: Path, capsys: pytest.Capture
     async with BotApi() as api:
         use(folder, "telegram", api.url, '[access]\nowners = ["telegram:7", "discord:8"]\n')
         await answer(folder, "telegram", ("token", api.token))
-    assert "Its owner by access.owners: telegram:7\n" in capsys.readouterr().out
+    assert "Owned by telegram:7, from access.owners\n" in capsys.readouterr().out

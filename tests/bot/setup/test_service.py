@@ -90,7 +90,7 @@ async def test_another_unit_is_replaced_only_if_that_is_wanted(
     unit_in(folder).write_bytes(b"# mine, from M\xfcnchen\n")
     await answer(folder, "service", ("Number", "2"), ("Replace it? [y/N]", ""))
     assert unit_in(folder).read_bytes() == b"# mine, from M\xfcnchen\n"
-    assert "another text is there" in capsys.readouterr().out
+    assert "already exists with other content" in capsys.readouterr().out
     await answer(folder, "service", ("Number", "2"), ("Replace it? [y/N]", "y"), ("Start it now", ""))
     assert "ExecStart=" in unit_in(folder).read_text()
 
@@ -145,9 +145,9 @@ def test_systemd_takes_the_unit(folder: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_path_that_a_unit_cannot_hold_is_refused(folder: Path) -> None:
     for name in ("a\nExecStartPre=b", "tab\there", "ends with \\", "ends with a space "):
-        with pytest.raises(SetupFailed, match="systemd cannot be given the folder"):
+        with pytest.raises(SetupFailed, match="systemd cannot use the folder"):
             systemd_unit(folder / name / "config.toml", {})
-    with pytest.raises(SetupFailed, match="launchd cannot be given the folder"):
+    with pytest.raises(SetupFailed, match="launchd cannot use the folder"):
         launchd_agent(folder / "a\x01b" / "config.toml", {})
 
 
@@ -173,7 +173,7 @@ async def test_launchd_is_offered_on_a_mac(folder: Path, monkeypatch: pytest.Mon
 async def test_docker_gets_its_folders_and_its_settings(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SetupFailed, match="docker needs a clone"):
+    with pytest.raises(SetupFailed, match="Docker needs a clone"):
         await give(folder, "service", service="docker")
     (folder / "docker").mkdir()
     shutil.copy2(ROOT / "docker/setup", folder / "docker/setup")

@@ -58,7 +58,7 @@ async def test_a_folder_may_be_pasted_in_quotes(folder: Path) -> None:
         "notes",
         ("Number", "vault"),
         ("Which folder", f'"{folder}/my vault"'),
-        ("Its name", ""),
+        ("What should I call it", ""),
         ("May I change", ""),
     )
     [found] = load_settings(folder / "config.toml").memory.folders
@@ -100,8 +100,8 @@ async def test_a_vault_is_searched_where_it_lies(folder: Path) -> None:
         ("Number", "vault"),
         ("Which folder", "nowhere"),
         ("Which folder", str(vault)),
-        ("Its name", "memory/x"),
-        ("Its name", ""),
+        ("What should I call it", "memory/x"),
+        ("What should I call it", ""),
         ("May I change", "maybe"),
         ("May I change", ""),
     )
@@ -111,7 +111,7 @@ async def test_a_vault_is_searched_where_it_lies(folder: Path) -> None:
     await answer(folder, "notes", ("Number", "vault"), ("Which folder", str(vault)))
     await give(folder, "notes", vault=str(vault), vault_name="my-vault")
     for flags in ({"vault_name": "other"}, {"vault_write": "yes"}):
-        with pytest.raises(InvalidFlag, match="is searched already, as my-vault/"):
+        with pytest.raises(InvalidFlag, match="is already searched, as my-vault/"):
             await give(folder, "notes", vault=str(vault), **flags)
     assert (folder / "config.toml").read_bytes() == before
     other = folder / "other"
@@ -143,11 +143,11 @@ def test_a_name_is_suggested_for_every_folder() -> None:
 async def test_a_token_for_the_page_is_made_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = await answer(folder, "page", ("http://127.0.0.1:8321/", "n"))
     assert not files.secrets_file.exists()
-    assert "everybody who uses this machine can open" in capsys.readouterr().out
+    assert "anybody who uses this machine can open" in capsys.readouterr().out
     files = await answer(folder, "page", ("http://127.0.0.1:8321/", ""))
     token = files.settings().server.token.get_secret_value()
     assert len(token) >= 32
-    files = await answer(folder, "page", ("Make a new one", ""))
+    files = await answer(folder, "page", ("Replace it with a new one", ""))
     assert files.settings().server.token.get_secret_value() == token
     files = await give(folder, "page", page_token="yes")
     assert files.settings().server.token.get_secret_value() not in ("", token)

