@@ -76,7 +76,10 @@ async def _delete(request: web.Request) -> web.Response:
     try:
         await services.note_writer.delete(path, digest=digest, key=new_key(), origin=FROM_PAGE)
     except NoteChanged:
-        note = await services.memory.read_whole(path)
+        try:
+            note = await services.memory.read_whole(path)
+        except MemoryFault as fault:  # it is gone by now
+            return missing_page(request, fault)
         view = replace(_view_deletion(note.path, note.digest), problem=phrases.WEB_NOTE_NOT_DELETED)
         return await _deletion_page(request, view, status=409)
     except (MemoryFault, StateFault) as fault:
