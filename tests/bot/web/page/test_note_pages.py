@@ -168,6 +168,15 @@ async def test_a_note_that_others_delete_at_the_same_moment_is_gone(site: WebCli
     assert statuses <= {404, 409}
 
 
+async def test_who_moves_or_deletes_the_core_note_is_told_what_it_is_for(site: WebClient) -> None:
+    (site.folder / "memory/MEMORY.md").write_text("# Memory\n\n- tea\n", "utf-8")
+    for form in ("move", "delete"):
+        assert "at the start of every conversation" in (await get(site, f"/{form}/MEMORY.md"))[1]
+        assert "at the start of every conversation" not in (await get(site, f"/{form}/trips/oslo.md"))[1]
+    assert (await post(site, "/move/MEMORY.md", {"to": "old"}))[0] == 303
+    assert (await get(site, "/"))[0] == 200
+
+
 async def test_a_line_from_the_trash_is_hostile_text_and_goes_back_to_its_place(site: WebClient) -> None:
     text = f"# Oslo\n\n{HOSTILE}\x1b[2J\nTrain\n"
     (site.folder / "memory/trips/oslo.md").write_text(text, "utf-8")
