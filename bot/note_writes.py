@@ -469,7 +469,8 @@ class OnceWriter:
 
 def _restore_intent(wanted: "RestorePlan") -> Mapping[str, Any]:
     block = format_block(wanted.text)
-    if wanted.is_whole:
+    if wanted.is_whole:  # as it was: nothing is around it that blank lines or control characters could spoil
+        block = wanted.text.removesuffix("\n")
         return {"append": {"block": block, "title": "", "at": ""}, "alone": True, "trash": wanted.file}
     if wanted.replaces:
         return {"correct": asdict(wanted.replaces), "trash": wanted.file}

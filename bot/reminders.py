@@ -139,10 +139,7 @@ class Reminders:
         def write(db: "apsw.Connection") -> ReminderRow:
             if found := stored_reminders.find(db, row.key):
                 return found
-            if stored_reminders.count_active(db, row.chat) >= MAX_PER_CHAT:
-                raise ReminderNotSet(phrases.REMINDERS_FULL.format(limit=MAX_PER_CHAT))
-            if stored_reminders.count_of_person(db, row.person) >= MAX_PER_PERSON:
-                raise ReminderNotSet(phrases.REMINDERS_FULL_OF_PERSON.format(limit=MAX_PER_PERSON))
+            _check_room(db, row)
             return stored_reminders.add(db, row, at=self._state.at())
 
         added = await self._state.change(write)
@@ -196,7 +193,8 @@ class Reminders:
     async def restore(self, number: int) -> ReminderRow | None:
         """Make a cancelled reminder or prompt pending again, for an owner; None if it is not known any more.
 
-        One that recurs continues with its next time. Raises ReminderNotSet if its only time has passed.
+        One that recurs continues with its next time. Raises ReminderNotSet if its only time has passed, or if others
+        have taken its place meanwhile.
         """
 
         def write(db: "apsw.Connection") -> ReminderRow | None:
@@ -211,6 +209,7 @@ class Reminders:
                     if not isinstance(following, datetime):
                         raise ReminderNotSet(phrases.REMINDER_PASSED)
                     due_at = format_timestamp(following)
+                _check_room(db, row)
                 stored_reminders.restore(db, number, due_at=due_at, at=self._state.at())
             return stored_reminders.read_one(db, number)
 
@@ -355,6 +354,14 @@ class Reminders:
         if broken:
             notes.append(phrases.REMINDER_UNREADABLE.format(number=row.number))
         return "\n\n".join([text, *notes])
+
+
+def _check_room(db: "apsw.Connection", row: ReminderRow) -> None:
+    """Raise ReminderNotSet if the chat or the person of a reminder has as many as they may have."""
+    if stored_reminders.count_active(db, row.chat) >= MAX_PER_CHAT:
+        raise ReminderNotSet(phrases.REMINDERS_FULL.format(limit=MAX_PER_CHAT))
+    if stored_reminders.count_of_person(db, row.person) >= MAX_PER_PERSON:
+        raise ReminderNotSet(phrases.REMINDERS_FULL_OF_PERSON.format(limit=MAX_PER_PERSON))
 
 
 def _count_waiting(db: "apsw.Connection", row: ReminderRow) -> int:

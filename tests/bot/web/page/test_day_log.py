@@ -86,6 +86,15 @@ async def test_what_cannot_be_added_stays_in_the_box(tmp_path: Path) -> None:
         assert (status, HtmlPage(text).by_id("log-add").text) == (503, "tea")
 
 
+async def test_a_table_of_thousands_of_columns_is_shown_as_lines(tmp_path: Path) -> None:
+    async with open_web_client(tmp_path, token=TOKEN) as site:
+        wide = f"|{'a|' * 2000}\n|{'-|' * 2000}\n|b|\n"
+        assert (await add(site, site.token, text=wide))[0] == 303
+        shown = await page(site, **site.token)
+        assert not shown.all("table")
+        assert "|a|a|" in shown.by_id("log-text").text
+
+
 async def test_nobody_adds_without_the_token_or_the_field_of_the_session(tmp_path: Path) -> None:
     async with open_web_client(tmp_path / "locked", token=TOKEN) as site:
         assert (await add(site, {}, text="tea"))[0] == 401
