@@ -96,6 +96,7 @@ CUT_SHORT = "*(The answer stops here because it reached the model's length limit
 MODEL_REASON = "{model}: {reason}"
 REASON_AND_FIX = "{reason} ({fix})"
 LIST_MARK = "; "
+WITH_REASON = "{what} ({reason})"
 STOPPED_EARLY = "it stopped in the middle of its answer"
 MODEL_ERRORS = {
     "": "it failed",
@@ -767,6 +768,8 @@ RULE_LAST_DAY = "{every} on its last day"
 RULE_DATE = "{every} on {day} {month}"
 NTH = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth (or last)", -1: "last"}
 COMMA = ", "
+COLON = ":"
+FULL_STOP = "."
 AND = "{first} and {last}"
 WHEN = {
     "unread": (

@@ -84,7 +84,7 @@ def _folders_in(folder: str, notes: Iterable["NoteStat"]) -> Sequence[str]:
         for name in sorted(counts)
     ]
     more = [phrases.FOLDERS_MORE.format(count=len(told) - MAX_FOLDERS)] if told[MAX_FOLDERS:] else []
-    return [phrases.FOLDERS.format(folders=", ".join([*told[:MAX_FOLDERS], *more])), ""] if told else []
+    return [phrases.FOLDERS.format(folders=phrases.COMMA.join([*told[:MAX_FOLDERS], *more])), ""] if told else []
 
 
 def _format_row(note: "NoteStat", now: datetime) -> str:

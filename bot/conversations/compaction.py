@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from bot.language.text import join_sentences
 from bot import phrases
 from bot.conversations.conversation import Conversation, Entry, Rewritten
 from bot.conversations.flush import FLUSH_SECONDS, Flusher
@@ -61,7 +62,7 @@ class CompactionResult:
         if self.flushed.result == "fault":
             return self.flushed.text
         done = phrases.COMPACTED if self.messages else phrases.NOTHING_TO_COMPACT
-        return " ".join(filter(None, [done, self.flushed.notice]))
+        return join_sentences([done, self.flushed.notice])
 
 
 class Compactor:
