@@ -140,19 +140,19 @@ def describe_origin(shown: ShownChange, names: ChangeNames, now: datetime) -> st
     """Return when, where, by whom and how a change was made, as Markdown."""
     change = shown.change
     origin = change.origin
+    chat = phrases.CHANGE_CHAT.format(chat=names.chat(origin.chat)) if origin.chat and origin.person else ""
+    model = phrases.CHANGE_MODEL.format(model=one_line(origin.model)) if origin.model else ""
     head = phrases.CHANGE_HEAD.format(
         number=change.number,
         path=escape_path(change.path),
         line=change.lines.line + min(change.lines.lead, max(len(change.lines.new) - 1, 0)),
         time=format_time(change.at, now),
         who=names.author(change),
+        chat=chat,
+        made_by=phrases.CHANGE_MADE_BY.get(origin.made_by, ""),
+        model=model,
     )
-    if origin.chat and origin.person:
-        head += phrases.CHANGE_CHAT.format(chat=names.chat(origin.chat))
-    head += phrases.CHANGE_MADE_BY.get(origin.made_by, "")
-    if origin.model:
-        head += phrases.CHANGE_MODEL.format(model=one_line(origin.model))
-    told = [head + phrases.FULL_STOP]
+    told = [head]
     if origin.says:
         told.append(phrases.CHANGE_SAYS.format(says=one_line(phrases.COMMA.join(origin.says))))
     if shown.state in ("undo", "redo"):

@@ -365,6 +365,7 @@ HEALTH_MORE = "- and {count:,} more; `commonplace memory health` shows up to ten
 NO_NOTES = "There are no notes yet."
 NO_SUCH_FOLDER = "I found no folder {folder} with notes in it. `/memory list` shows your folders."
 NOTE_ROW = "- `{path}`, {size}"
+NOTE_ROW_CHANGED = "- `{path}`, {size}, {time}"
 NOTES_MORE = "These are the latest {shown} of {all}. `/memory list FOLDER` shows one folder."
 FOLDERS = "Folders: {folders}"
 FOLDER_ROW = "`{folder}` ({count})"
@@ -425,7 +426,7 @@ CHANGES_HERE_ONLY = (
 )
 CHANGE_UNKNOWN = "There is no change {number}. `/changes` lists the latest."
 CHANGE_UNKNOWN_OWN = "There is no change {number} of yours. `/changes` lists your latest."
-CHANGE_HEAD = "Change {number} to `{path}`, line {line}, {time}, by {who}"
+CHANGE_HEAD = "Change {number} to `{path}`, line {line}, {time}, by {who}{chat}{made_by}{model}."
 CHANGE_CHAT = " in {chat}"
 CHANGE_MODEL = " (model: {model})"
 CHANGE_MADE_BY = {

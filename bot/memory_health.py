@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from bot.language.text import join_sentences
 from bot import phrases
 from bot.conversations.core_note import count_visible_lines, is_too_long, length_warning, read_core_note
+from bot.language.text import join_sentences
 from bot.note_refs import format_note_ref
 from bot.visible_names import escape_path
 from memory.health.report import Finding, FindingKind, HealthReport, Place, shorten

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bot.language.text import join_sentences
 from bot import phrases
 from bot.access import Standing
 from bot.buttons import buttons_for
@@ -22,6 +21,7 @@ from bot.change_texts import (
     quote_lines,
 )
 from bot.commands.command import CommandCall, CommandReply
+from bot.language.text import join_sentences
 from bot.line_origin import find_replaced
 from bot.messages import Choice
 from bot.note_refs import format_note_ref, parse_note_ref

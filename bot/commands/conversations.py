@@ -1,10 +1,10 @@
 """Slash commands for the conversation: start a new one, compact it, note what matters."""
 
-from bot.language.text import join_sentences
 from bot import phrases
 from bot.access import Standing
 from bot.commands.command import CommandCall
 from bot.conversations.conversation import Conversation
+from bot.language.text import join_sentences
 from bot.services import Services
 
 

@@ -2,7 +2,6 @@
 
 import re
 
-from bot.language.text import join_sentences
 from bot import phrases
 from bot.commands.command import CommandCall, CommandReply
 from bot.forgetting import (
@@ -14,6 +13,7 @@ from bot.forgetting import (
     FoundText,
     NothingToForget,
 )
+from bot.language.text import join_sentences
 from bot.messages import Choice
 from bot.note_refs import format_note_ref
 from bot.services import Services

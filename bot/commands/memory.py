@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from bot.language.text import join_sentences
 from bot import phrases
 from bot.access import Standing
 from bot.commands.command import CommandCall
@@ -16,6 +15,7 @@ from bot.commands.trash import manage_trash
 from bot.conversations.core_note import core_warning
 from bot.fact_history import describe_histories
 from bot.hit_source import describe_says
+from bot.language.text import join_sentences
 from bot.note_neighbours import describe_neighbours
 from bot.note_refs import format_note_ref
 from bot.progress import format_progress
@@ -239,7 +239,9 @@ def describe_folder(folder: "FolderStatus") -> str:
     """Describe another folder of notes in one line."""
     notes = phrases.NOTES.format(count=folder.notes)
     if folder.away:
-        return phrases.FOLDER_AWAY.format(name=folder.name, problem=phrases.WITH_REASON.format(what=folder.away, reason=notes))
+        return phrases.FOLDER_AWAY.format(
+            name=folder.name, problem=phrases.WITH_REASON.format(what=folder.away, reason=notes)
+        )
     state = [phrases.FOLDER_ACCESS[folder.write], notes]
     if folder.hidden:
         state.append(phrases.FOLDER_HIDDEN.format(lines=phrases.LINES.format(count=folder.hidden)))

@@ -2,11 +2,11 @@
 
 from datetime import datetime, timedelta
 
-from bot.language.text import join_sentences
 from bot import phrases
 from bot.access import TERMINAL, Standing
 from bot.buttons import buttons_for
 from bot.commands.command import CommandCall, CommandReply
+from bot.language.text import join_sentences
 from bot.messages import Choice
 from bot.reminders import ReminderNotSet, ReminderRequest, format_recurrence, is_readable
 from bot.services import Services

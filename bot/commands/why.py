@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bot.language.text import join_sentences
 from bot import phrases
 from bot.access import Standing
 from bot.change_names import ChangeNames, read_names
 from bot.change_texts import describe_coverage, format_period, format_time
 from bot.commands.command import CommandCall
+from bot.language.text import join_sentences
 from bot.line_origin import LineOrigin, find_line_origin
 from bot.note_refs import parse_note_ref
 from bot.sanitize import one_line, strip_controls

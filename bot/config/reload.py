@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bot.language.text import join_sentences
 from bot import phrases
 from bot.config.errors import ConfigError, format_key
+from bot.language.text import join_sentences
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

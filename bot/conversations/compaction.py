@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from bot.language.text import join_sentences
 from bot import phrases
 from bot.conversations.conversation import Conversation, Entry, Rewritten
 from bot.conversations.flush import FLUSH_SECONDS, Flusher
@@ -18,6 +17,7 @@ from bot.conversations.recall import recall
 from bot.conversations.summary import MIN_SUMMARY_TOKENS, attribute_summary, extract, summarize
 from bot.conversations.turns import split_turns
 from bot.language.people import PeopleLanguages
+from bot.language.text import join_sentences
 from bot.messages import ChatId
 from bot.models.protocol import AssistantMessage
 from bot.models.token_estimate import estimate_text_tokens

@@ -1,7 +1,7 @@
 """The core note, MEMORY.md: how much of it every conversation sees, and the warning about a longer one."""
 
-from bot.language.text import join_sentences
 from bot import phrases
+from bot.language.text import join_sentences
 from memory.errors import NoteMissing
 from memory.memory import CORE_NOTE, Memory
 

@@ -72,7 +72,7 @@ def test_times_and_repetitions_are_whole_phrases() -> None:
         ],
         "zh_Hans": [
             "2026年12月4日星期五 18:00（Europe/Berlin）",
-            "每周的星期一和星期四 08:00",
+            "每周星期一和星期四 08:00",
             "每 2 天 08:00 和 18:00",
             "每 90 分钟",
         ],
@@ -117,7 +117,9 @@ def test_sentences_are_joined_as_the_language_does() -> None:
     told = {}
     for language in ("en", "de", "zh_Hans"):
         with speaking(language):
-            told[language] = join_sentences([phrases.CONFIG_RELOADED, "", phrases.CONFIG_SAME, "It failed.", "OK."])
+            told[language] = join_sentences(
+                [phrases.CONFIG_RELOADED, "", phrases.CONFIG_SAME, "It failed.", "OK."]
+            )
     assert told == {
         "en": "Settings reloaded. Nothing has changed. It failed. OK.",
         "de": "Einstellungen neu geladen. Nichts hat sich geändert. It failed. OK.",
