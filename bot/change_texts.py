@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bot import phrases
 from bot.change_names import ChangeNames
-from bot.language.text import Plural
+from bot.language.text import Plural, join_sentences
 from bot.line_origin import bare_words
 from bot.sanitize import one_line, strip_controls
 from bot.state.changes import Change, read_chain
@@ -130,7 +130,7 @@ def describe_change(shown: ShownChange, names: ChangeNames, now: datetime, *, to
             if any(map(str.strip, shown.change.lines.new))
             else phrases.CHANGE_REMOVED_OF
         )
-        head += f" {phrase.format(people=touches)}"
+        head = join_sentences([head, phrase.format(people=touches)])
     return "\n\n".join(
         filter(None, [head, _fenced(format_diff(shown.change.lines)), _describe_future(shown)])
     )
@@ -140,25 +140,25 @@ def describe_origin(shown: ShownChange, names: ChangeNames, now: datetime) -> st
     """Return when, where, by whom and how a change was made, as Markdown."""
     change = shown.change
     origin = change.origin
+    chat = phrases.CHANGE_CHAT.format(chat=names.chat(origin.chat)) if origin.chat and origin.person else ""
+    model = phrases.CHANGE_MODEL.format(model=one_line(origin.model)) if origin.model else ""
     head = phrases.CHANGE_HEAD.format(
         number=change.number,
         path=escape_path(change.path),
         line=change.lines.line + min(change.lines.lead, max(len(change.lines.new) - 1, 0)),
         time=format_time(change.at, now),
         who=names.author(change),
+        chat=chat,
+        made_by=phrases.CHANGE_MADE_BY.get(origin.made_by, ""),
+        model=model,
     )
-    if origin.chat and origin.person:
-        head += phrases.CHANGE_CHAT.format(chat=names.chat(origin.chat))
-    head += phrases.CHANGE_MADE_BY.get(origin.made_by, "")
-    if origin.model:
-        head += phrases.CHANGE_MODEL.format(model=one_line(origin.model))
-    told = [f"{head}."]
+    told = [head]
     if origin.says:
-        told.append(phrases.CHANGE_SAYS.format(says=one_line(", ".join(origin.says))))
+        told.append(phrases.CHANGE_SAYS.format(says=one_line(phrases.COMMA.join(origin.says))))
     if shown.state in ("undo", "redo"):
         phrase = phrases.CHANGE_IS_UNDO if shown.state == "undo" else phrases.CHANGE_IS_REDO
         told.append(phrase.format(number=shown.root))
-    return " ".join(told)
+    return join_sentences(told)
 
 
 def _describe_future(shown: ShownChange) -> str:
@@ -191,7 +191,7 @@ def describe_refusal(refusal: UndoRefused) -> str:
         told.append(phrases.UNDO_LATER_HINT.format(by=refusal.by))
     if refusal.diff:
         told.append(phrases.UNDO_EDITED_DIFF)
-    return "\n\n".join(filter(None, [" ".join(told), _fenced(strip_controls(refusal.diff))]))
+    return "\n\n".join(filter(None, [join_sentences(told), _fenced(strip_controls(refusal.diff))]))
 
 
 def format_period(period: Plural, settings: "Settings") -> str:

@@ -96,6 +96,7 @@ CUT_SHORT = "*(The answer stops here because it reached the model's length limit
 MODEL_REASON = "{model}: {reason}"
 REASON_AND_FIX = "{reason} ({fix})"
 LIST_MARK = "; "
+WITH_REASON = "{what} ({reason})"
 STOPPED_EARLY = "it stopped in the middle of its answer"
 MODEL_ERRORS = {
     "": "it failed",
@@ -364,6 +365,7 @@ HEALTH_MORE = "- and {count:,} more; `commonplace memory health` shows up to ten
 NO_NOTES = "There are no notes yet."
 NO_SUCH_FOLDER = "I found no folder {folder} with notes in it. `/memory list` shows your folders."
 NOTE_ROW = "- `{path}`, {size}"
+NOTE_ROW_CHANGED = "- `{path}`, {size}, {time}"
 NOTES_MORE = "These are the latest {shown} of {all}. `/memory list FOLDER` shows one folder."
 FOLDERS = "Folders: {folders}"
 FOLDER_ROW = "`{folder}` ({count})"
@@ -424,7 +426,7 @@ CHANGES_HERE_ONLY = (
 )
 CHANGE_UNKNOWN = "There is no change {number}. `/changes` lists the latest."
 CHANGE_UNKNOWN_OWN = "There is no change {number} of yours. `/changes` lists your latest."
-CHANGE_HEAD = "Change {number} to `{path}`, line {line}, {time}, by {who}"
+CHANGE_HEAD = "Change {number} to `{path}`, line {line}, {time}, by {who}{chat}{made_by}{model}."
 CHANGE_CHAT = " in {chat}"
 CHANGE_MODEL = " (model: {model})"
 CHANGE_MADE_BY = {
@@ -767,6 +769,8 @@ RULE_LAST_DAY = "{every} on its last day"
 RULE_DATE = "{every} on {day} {month}"
 NTH = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth (or last)", -1: "last"}
 COMMA = ", "
+COLON = ":"
+FULL_STOP = "."
 AND = "{first} and {last}"
 WHEN = {
     "unread": (

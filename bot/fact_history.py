@@ -79,7 +79,8 @@ def describe_histories(hits: Sequence["SearchHit"]) -> list[str]:
         more = ["…"] if len(before) > MAX_TOLD_BEFORE else []
         say = phrases.FACT_SINCE if history.is_current else phrases.FACT_FROM
         told = say.format(
-            date=day_in_words(current.since), before="; ".join([*before[:MAX_TOLD_BEFORE], *more])
+            date=day_in_words(current.since),
+            before=phrases.LIST_MARK.join([*before[:MAX_TOLD_BEFORE], *more]),
         )
         for number in current.numbers:
             lines[number] = told

@@ -12,6 +12,7 @@ from bot.access import TERMINAL, Standing, standing_of
 from bot.buttons import buttons_for
 from bot.language.current import speaking
 from bot.language.people import MAX_CODE_CHARS, PeopleLanguages
+from bot.language.text import join_sentences
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId
 from bot.pairing_codes import CODE_LENGTH, find_by_code, generate_code, normalize_code
 from bot.pairing_requests import (
@@ -281,7 +282,9 @@ class Pairing:
             stranger = find_by_code(given, self._load_pending(db, now))
             if stranger is None:
                 if (decided := access.read_answer(db, _key_of(given))) is not None:
-                    return f"{decided} {phrases.PAIR_OWNER_USED}" if decision == "owner" else decided
+                    return (
+                        join_sentences([decided, phrases.PAIR_OWNER_USED]) if decision == "owner" else decided
+                    )
                 self._record(db, key, phrases.PAIR_WRONG, by=by, wrong_code=True)
                 return phrases.PAIR_WRONG
             return self._let_in(db, stranger, decision, by=by, key=key)

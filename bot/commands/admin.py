@@ -12,6 +12,7 @@ from bot import english, phrases
 from bot.access import TERMINAL
 from bot.commands.command import CommandCall
 from bot.config.errors import ConfigError
+from bot.language.text import join_sentences
 from bot.process_lock import service_pid
 from bot.quantities import size_in_words
 from bot.sanitize import one_line
@@ -50,7 +51,11 @@ async def show_config(call: CommandCall, services: Services) -> str:
     if call.options.get("action") == "reload":
         service = _find_other_service(services) if call.message.chat.channel == TERMINAL else None
         told = await _reload(services, same=phrases.CONFIG_SAME_HERE if service else phrases.CONFIG_SAME)
-        return f"{told} {phrases.CONFIG_IN_SERVICE_TOO}" if service and _reload_service(service) else told
+        return (
+            join_sentences([told, phrases.CONFIG_IN_SERVICE_TOO])
+            if service and _reload_service(service)
+            else told
+        )
     settings = services.settings
     secrets = collect_secrets(settings)  # removed before a long value is cut
     rows = [

@@ -82,7 +82,7 @@ async def _describe_linked(call: CommandCall, services: Services, *, everybody: 
         return []
     linked = await services.state.read(services.access.list_linked)
     shown = [ids for ids in linked if everybody or str(call.message.sender) in ids]
-    return [phrases.STATUS_LINKED.format(ids=", ".join(ids)) for ids in shown]
+    return [phrases.STATUS_LINKED.format(ids=phrases.COMMA.join(ids)) for ids in shown]
 
 
 async def _describe_model(call: CommandCall, services: Services, *, is_owner: bool) -> str:

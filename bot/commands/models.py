@@ -171,7 +171,7 @@ def _format_row(status: ModelStatus, now: datetime) -> str:
                 detail=status.last_error,
             )
         )
-    return "; ".join(told)
+    return phrases.LIST_MARK.join(told)
 
 
 def _format_sums(used: Iterable[ModelTokens]) -> str:

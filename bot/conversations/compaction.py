@@ -17,6 +17,7 @@ from bot.conversations.recall import recall
 from bot.conversations.summary import MIN_SUMMARY_TOKENS, attribute_summary, extract, summarize
 from bot.conversations.turns import split_turns
 from bot.language.people import PeopleLanguages
+from bot.language.text import join_sentences
 from bot.messages import ChatId
 from bot.models.protocol import AssistantMessage
 from bot.models.token_estimate import estimate_text_tokens
@@ -61,7 +62,7 @@ class CompactionResult:
         if self.flushed.result == "fault":
             return self.flushed.text
         done = phrases.COMPACTED if self.messages else phrases.NOTHING_TO_COMPACT
-        return " ".join(filter(None, [done, self.flushed.notice]))
+        return join_sentences([done, self.flushed.notice])
 
 
 class Compactor:

@@ -11,6 +11,7 @@ import pytest
 from bot import english, phrases
 from bot.language.codes import closest_language, find_language
 from bot.language.current import current_language, speaking
+from bot.language.text import Text, join_sentences
 from bot.quantities import size_in_words
 from bot.timeparse import Recurrence, moment_in_full, rule_in_words
 from tests.fakes.table_test import table_test
@@ -71,8 +72,8 @@ def test_times_and_repetitions_are_whole_phrases() -> None:
         ],
         "zh_Hans": [
             "2026年12月4日星期五 18:00（Europe/Berlin）",
-            "每周的星期一和星期四 08:00",
-            "每 2 天 08:00和18:00",
+            "每周星期一和星期四 08:00",
+            "每 2 天 08:00 和 18:00",
             "每 90 分钟",
         ],
     }
@@ -88,6 +89,42 @@ def test_numbers_are_written_as_in_the_language() -> None:
         assert phrases.NOTE_ROW.format(path="a,b.md", size="1.2") == "- `a,b.md`, 1.2", "no number"
         assert size_in_words(1_234_000) == "1,2 MB"
         assert size_in_words(512) == "512 Bytes"
+
+
+@table_test(
+    ("text", "value", "told"),
+    [
+        ("由 {x} 写下。", "Ann", "由 Ann 写下。"),
+        ("由 {x} 写下。", "小明", "由小明写下。"),
+        ("由 {x} 写下。", "导入（Telegram）", "由导入（Telegram）写下。"),
+        ("由 {x} 写下。", "Ann（Telegram）", "由 Ann（Telegram）写下。"),
+        ("共 {x} 行", 1234, "共 1234 行"),
+        ("昨天 {x}", "09:41", "昨天 09:41"),
+        ("没有回答。{x}", " `/retry` 可以重试。", "没有回答。`/retry` 可以重试。"),
+        ("⏰ {x}", "喝水", "⏰ 喝水"),
+        ("**{x}：** 好", "小明", "**小明：** 好"),
+        ("- {x}", "《红楼梦》", "- 《红楼梦》"),
+        ("> {x}", "", "> "),
+        ("{x}", "小明  的 书", "小明  的 书"),
+    ],
+)
+def test_chinese_has_spaces_only_beside_other_scripts(text: str, value: object, told: str) -> None:
+    assert Text(text, "zh_Hans").format(x=value) == told
+    assert Text(text, "de").format(x=value) == text.format(x=value)
+
+
+def test_sentences_are_joined_as_the_language_does() -> None:
+    told = {}
+    for language in ("en", "de", "zh_Hans"):
+        with speaking(language):
+            told[language] = join_sentences(
+                [phrases.CONFIG_RELOADED, "", phrases.CONFIG_SAME, "It failed.", "OK."]
+            )
+    assert told == {
+        "en": "Settings reloaded. Nothing has changed. It failed. OK.",
+        "de": "Einstellungen neu geladen. Nichts hat sich geändert. It failed. OK.",
+        "zh_Hans": "设置已重新加载。没有变化。It failed. OK.",
+    }
 
 
 def test_what_is_stored_or_for_models_is_english_for_everybody() -> None:
