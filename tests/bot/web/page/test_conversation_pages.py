@@ -383,17 +383,17 @@ async def test_long_messages_are_cut_and_hostile_ones_rendered_in_bounded_time(s
 async def test_marks_that_take_the_renderer_long_are_shown_as_plain_text(site: WebClient, marks: str) -> None:
     hostile = (marks * MAX_MESSAGE_CHARS)[:MAX_MESSAGE_CHARS]
     await say(site, BEN, *(UserMessage(hostile) for _ in range(MAX_RENDERED_CHARS // MAX_MESSAGE_CHARS)))
-    began = time.monotonic()
+    began = time.process_time()
     text = await get(site, "/conversations/1")
-    assert time.monotonic() - began < 3
+    assert time.process_time() - began < 3
     assert 'class="text plain"' in text
     assert marks * 100 in text
 
 
 async def test_a_page_of_long_messages_and_tool_calls_is_bounded_and_delays_nobody(site: WebClient) -> None:
     calls = tuple(ToolCall(str(number), "search", '"<&' * 10_000) for number in range(20))
-    said = [UserMessage("<&" * 50_000), AssistantMessage("<&" * 50_000, calls)] * 50
-    await say(site, BEN, *said)
+    pair = (UserMessage("<&" * 50_000), AssistantMessage("<&" * 50_000, calls))
+    await say(site, BEN, *(each for _ in range(50) for each in pair))
     async with (
         measure_loop_lag() as (_, busy),
         site.client.get("/conversations/1", headers=site.token) as answer,
