@@ -79,5 +79,5 @@ def test_who_waits_is_let_in(reader: Window, household: Service) -> None:
     assert button.accessible_name == "Let in as a guest: Kai"
     button.send_keys(Keys.ENTER)
     reader.wait(lambda: reader.all(".done"), "that it is done")
-    assert reader.text(".done").startswith("They can talk with me now as a guest")
+    assert reader.text(".done").startswith("They can now talk with me as a guest")
     assert "Kai" not in reader.text("#waiting")
