@@ -38,12 +38,6 @@ class ChangeNames:
             return phrases.CHANGE_YOU
         return self.people.get(person, person) or phrases.SOMEBODY
 
-    def whose(self, person: str) -> str:
-        """Return "your" or the name of another person with 's."""
-        if person in self.own:
-            return phrases.CHANGE_YOUR
-        return phrases.CHANGE_WHOSE.format(name=self.person(person))
-
     def chat(self, chat: str) -> str:
         """Return "this chat", or the name of another chat."""
         return phrases.CHANGE_HERE if chat == self.here else self.chats.get(chat, chat)
@@ -58,6 +52,17 @@ class ChangeNames:
         if origin.made_by in phrases.CHANGED_BY:
             return phrases.CHANGED_BY[origin.made_by]
         return phrases.CHANGED_BY_SEVERAL.format(chat=self.chat(origin.chat))
+
+    def by(self, change: Change) -> str:
+        """Return `author` within a sentence: "by you", "over HTTP"."""
+        origin = change.origin
+        if origin.person in self.own:
+            return phrases.BY_YOU
+        if origin.person or origin.client:
+            return phrases.BY_NAME.format(name=self.author(change))
+        if origin.made_by in phrases.BY_MEANS:
+            return phrases.BY_MEANS[origin.made_by]
+        return phrases.BY_SEVERAL.format(chat=self.chat(origin.chat))
 
 
 def read_names(
@@ -100,7 +105,7 @@ def _name_chat(
     db: "Connection", chat: ChatId, people: Iterable[str], channels: "Mapping[str, ChannelSettings]"
 ) -> str:
     if chat.channel == IMPORTED:
-        return phrases.CHANGED_BY["import"]
+        return phrases.CHANGE_IMPORT
     if chat.channel == TERMINAL:
         return phrases.CHANGE_TERMINAL
     settings = channels.get(chat.channel)

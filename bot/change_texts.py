@@ -122,7 +122,7 @@ def format_row(shown: ShownChange, names: ChangeNames, now: datetime) -> str:
 
 
 def describe_change(shown: ShownChange, names: ChangeNames, now: datetime, *, touches: str) -> str:
-    """Return everything about one change, with its lines, as Markdown. `touches`: whose lines it replaced."""
+    """Return everything about one change, with its lines, as Markdown. `touches`: by whom the replaced lines were."""
     head = describe_origin(shown, names, now)
     if touches:
         phrase = (
@@ -130,7 +130,7 @@ def describe_change(shown: ShownChange, names: ChangeNames, now: datetime, *, to
             if any(map(str.strip, shown.change.lines.new))
             else phrases.CHANGE_REMOVED_OF
         )
-        head = join_sentences([head, phrase.format(people=touches)])
+        head = join_sentences([head, phrase.format(by=touches)])
     return "\n\n".join(
         filter(None, [head, _fenced(format_diff(shown.change.lines)), _describe_future(shown)])
     )
@@ -147,7 +147,7 @@ def describe_origin(shown: ShownChange, names: ChangeNames, now: datetime) -> st
         path=escape_path(change.path),
         line=change.lines.line + min(change.lines.lead, max(len(change.lines.new) - 1, 0)),
         time=format_time(change.at, now),
-        who=names.author(change),
+        by=names.by(change),
         chat=chat,
         made_by=phrases.CHANGE_MADE_BY.get(origin.made_by, ""),
         model=model,

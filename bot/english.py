@@ -426,7 +426,7 @@ CHANGES_HERE_ONLY = (
 )
 CHANGE_UNKNOWN = "There is no change {number}. `/changes` lists the latest."
 CHANGE_UNKNOWN_OWN = "There is no change {number} of yours. `/changes` lists your latest."
-CHANGE_HEAD = "Change {number} to `{path}`, line {line}, {time}, by {who}{chat}{made_by}{model}."
+CHANGE_HEAD = "Change {number} to `{path}`, line {line}, {time}, {by}{chat}{made_by}{model}."
 CHANGE_CHAT = " in {chat}"
 CHANGE_MODEL = " (model: {model})"
 CHANGE_MADE_BY = {
@@ -442,8 +442,8 @@ CHANGE_MADE_BY = {
     "forget": ", with `/forget`",
 }
 CHANGE_SAYS = "The words are from {says}."
-CHANGE_REPLACED_OF = "It replaced lines by {people}."
-CHANGE_REMOVED_OF = "It removed lines by {people}."
+CHANGE_REPLACED_OF = "It replaced lines {by}."
+CHANGE_REMOVED_OF = "It removed lines {by}."
 CHANGE_IS_UNDO = "It undid change {number}."
 CHANGE_IS_REDO = "It redid change {number}."
 CHANGE_WAS_UNDONE = "Change {number} undid it. `/undo {number}` redoes it."
@@ -451,13 +451,11 @@ CHANGE_WAS_REDONE = "Change {number} redid that change."
 CHANGE_UNDO_HINT = "`/undo {number}` undoes it."
 CHANGE_FORGOTTEN = "Some of its text was forgotten, so it can't be undone."
 CHANGE_YOU = "you"
-CHANGE_YOUR = "your"
-CHANGE_WHOSE = "{name}'s"
 CHANGE_HERE = "this chat"
 CHANGE_PRIVATE = "a private chat on {channel}"
 CHANGE_ROOM = "a room on {channel}"
 CHANGE_TERMINAL = "the terminal"
-CHANGE_SOMEBODY_ELSE = "somebody else"
+CHANGE_IMPORT = "an imported chat"
 CHANGED_BY = {
     "import": "an import",
     "cli": "the command line",
@@ -467,6 +465,16 @@ CHANGED_BY = {
 CHANGED_BY_CLIENT = "{client} over MCP"
 CHANGED_AT_TERMINAL = "the terminal user"
 CHANGED_BY_SEVERAL = "several people in {chat}"
+BY_YOU = "by you"
+BY_NAME = "by {name}"
+BY_SOMEBODY_ELSE = "by somebody else"
+BY_SEVERAL = "by several people in {chat}"
+BY_MEANS = {
+    "import": "by an import",
+    "cli": "on the command line",
+    "http": "over HTTP",
+    "mcp": "by a program over MCP",
+}
 CHANGE_ADDED = "added “{new}”"
 CHANGE_REMOVED = "removed “{old}”"
 CHANGE_CHANGED = "“{old}” became “{new}”"
@@ -487,13 +495,13 @@ UNDO_NOTHING_OWNER = (
 )
 UNDONE = "Undid change {number} in {place}{whose}."
 REDONE = "Redid change {number} in {place}{whose}."
-UNDONE_WHOSE = ", made by {who}"
+UNDONE_WHOSE = ", made {by}"
 UNDONE_REMOVED = "I removed:\n\n{removed}"
 UNDONE_PUT_BACK = "I put back:\n\n{put_back}"
 UNDONE_BOTH = "I removed:\n\n{removed}\n\nand put back:\n\n{put_back}"
 UNDO_HOW_TO_REDO = "`/redo` redoes it."
 REDO_HOW_TO_UNDO = "`/undo {number}` undoes it again."
-UNDO_TOUCHES = "This also affects lines by {people}."
+UNDO_TOUCHES = "This also affects lines {by}."
 UNDO_BUTTON = "Undo change {number}"
 REDO_BUTTON = "Redo"
 CLI_NO_CHANGE = "there is no change {number}; `commonplace memory changes` lists the latest"
@@ -535,9 +543,13 @@ WHY_UNKNOWN = (
     "record{record}."
 )
 WHY_NOT_YOURS = "This line comes from somebody else, so I can't tell you more about it."
-WHY_MESSAGE = "It comes from {whose} message in {chat}, {time}{colon}"
+WHY_MESSAGE = "It comes from {name}'s message in {chat}, {time}{colon}"
+WHY_YOUR_MESSAGE = "It comes from your message in {chat}, {time}{colon}"
 WHY_FLUSH_MESSAGE = (
-    "It was noted from the conversation in {chat}, probably because of {whose} message {time}{colon}"
+    "It was noted from the conversation in {chat}, probably because of {name}'s message {time}{colon}"
+)
+WHY_FLUSH_YOUR_MESSAGE = (
+    "It was noted from the conversation in {chat}, probably because of your message {time}{colon}"
 )
 WHY_MADE_BY = {
     "tool": "it was written for {who} in {chat}, {time}. The message has since been edited, forgotten or deleted.",
@@ -547,16 +559,25 @@ WHY_MADE_BY = {
     "document": "it is from a document that {who} filed in {chat}, {time}.",
     "cli": "it was written on the command line, {time}.",
     "http": "it was written over HTTP, {time}.",
-    "mcp": "it was written by {who}, {time}.",
+    "mcp": "it was written {by}, {time}.",
     "forget": "it is what `/forget` left there, {time}.",
+}
+WHY_MADE_BY_YOU = {
+    "tool": "it was written for you in {chat}, {time}. The message has since been edited, forgotten or deleted.",
+    "agent": "it was written for you in {chat}, {time}. The message has since been edited, forgotten or deleted.",
+    "command": "you wrote it with a command in {chat}, {time}.",
+    "document": "it is from a document that you filed in {chat}, {time}.",
 }
 WHY_IMPORT = "It came with import {run}, {time}, from the file `{file}`."
 WHY_IMPORT_UNKNOWN = "It came with an import, {time}."
-WHY_PUT_BACK_ONLY = "{who} put it back {time}, after it had been removed. I don't know where it comes from."
+WHY_PUT_BACK_ONLY = (
+    "It was put back {by} {time}, after it had been removed. I don't know where it comes from."
+)
 WHY_OTHERS_CHAT = "I can't quote it, since you can't search that chat from here."
 WHY_NOT_QUOTED = "I can't quote it in this chat."
 WHY_MODEL = "Written down by {model}."
-WHY_SAYS = "The words are not {whose} own; they are from {says}."
+WHY_SAYS = "The words are not {name}'s own; they are from {says}."
+WHY_SAYS_NOT_YOU = "The words are not your own; they are from {says}."
 WHY_MOVED = "It was first written in `{path}`."
 WHY_PUT_BACK = "Change {number} put it back after it had been removed."
 WHY_CHANGE = "`/changes #{number}` shows the change; `/undo {number}` undoes it."
@@ -641,9 +662,12 @@ ASKS_TURNED_AWAY = (
     "`/pair clear` turns them all away, so that others can ask."
 )
 CHOICE_CLEAR = "Turn all away"
-CHOICE_LET_IN = "Let in{name}"
-CHOICE_AS_GUEST = "As guest{name}"
-CHOICE_KEEP_OUT = "Keep out{name}"
+CHOICE_LET_IN = "Let in"
+CHOICE_AS_GUEST = "As guest"
+CHOICE_KEEP_OUT = "Keep out"
+CHOICE_LET_NAME_IN = "Let in {name}"
+CHOICE_NAME_AS_GUEST = "As guest {name}"
+CHOICE_KEEP_NAME_OUT = "Keep out {name}"
 PAIR_ASKING = (
     "Waiting for approval:\n{rows}\n\nSend somebody's line to let them in with the whole memory; add `guest` to let "
     "them in without it. `/deny USER` keeps somebody out."

@@ -30,12 +30,17 @@ def minutes_left(stranger: PairingRequest, now: datetime) -> int:
 
 def pairing_choices(stranger: PairingRequest, *, named: bool = False) -> tuple[Choice, ...]:
     """What an owner can answer to somebody who asks to be let in; `named`: where others ask as well."""
-    name = f" {stranger.name or stranger.person}" if named else ""
+    let_in, as_guest, keep_out = (
+        (phrases.CHOICE_LET_NAME_IN, phrases.CHOICE_NAME_AS_GUEST, phrases.CHOICE_KEEP_NAME_OUT)
+        if named
+        else (phrases.CHOICE_LET_IN, phrases.CHOICE_AS_GUEST, phrases.CHOICE_KEEP_OUT)
+    )
+    name = stranger.name or stranger.person
     return buttons_for(
         (
-            Choice(phrases.CHOICE_LET_IN.format(name=name), f"/pair {stranger.code}"),
-            Choice(phrases.CHOICE_AS_GUEST.format(name=name), f"/pair {stranger.code} guest"),
-            Choice(phrases.CHOICE_KEEP_OUT.format(name=name), f"/deny {stranger.person}"),
+            Choice(let_in.format(name=name), f"/pair {stranger.code}"),
+            Choice(as_guest.format(name=name), f"/pair {stranger.code} guest"),
+            Choice(keep_out.format(name=name), f"/deny {stranger.person}"),
         )
     )
 

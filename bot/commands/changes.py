@@ -155,7 +155,7 @@ async def _format_undone(undone: Undone, call: CommandCall, services: Services) 
 
     replaced, names = await services.state.read(read)
     is_own = original.origin.person in names.own
-    whose = "" if is_own else phrases.UNDONE_WHOSE.format(who=names.author(original))
+    whose = "" if is_own else phrases.UNDONE_WHOSE.format(by=names.by(original))
     removed, put_back = quote_lines(undone.removed), quote_lines(undone.put_back)
     told = []
     if removed or put_back:
@@ -169,7 +169,7 @@ async def _format_undone(undone: Undone, call: CommandCall, services: Services) 
             ).format(removed=removed, put_back=put_back)
         )
     if others := _name_others(replaced, original, names, call):
-        told.append(phrases.UNDO_TOUCHES.format(people=others))
+        told.append(phrases.UNDO_TOUCHES.format(by=others))
     number = original.undoes or original.number
     if undone.is_redo:
         told.append(phrases.REDO_HOW_TO_UNDO.format(number=made.number))
@@ -197,12 +197,12 @@ async def _explain(refusal: UndoRefused, call: CommandCall, services: Services) 
 
 
 def _name_others(replaced: Sequence[Change], change: Change, names: ChangeNames, call: CommandCall) -> str:
-    """Return whose lines a change replaced, besides its own author's; only owners see names."""
+    """Return by whom the lines were that a change replaced, besides its own author; only owners see names."""
     others = [each for each in replaced if each.origin.person != change.origin.person]
     named = (
-        names.author(each)
+        names.by(each)
         if call.standing is Standing.OWNER or each.origin.person in names.own
-        else phrases.CHANGE_SOMEBODY_ELSE
+        else phrases.BY_SOMEBODY_ELSE
         for each in others
     )
     return phrases.COMMA.join(dict.fromkeys(named))

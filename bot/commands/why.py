@@ -45,6 +45,11 @@ class _Asked:
         return (message.by if message else "") or self.origin.change.origin.person
 
     @property
+    def is_author(self) -> bool:
+        """Return whether it was said by who asks."""
+        return self.author in self.names.own
+
+    @property
     def is_own(self) -> bool:
         """Return whether it was said or written by who asks."""
         return not self.names.own.isdisjoint((self.author, self.origin.change.origin.person))
@@ -103,7 +108,8 @@ def _explain(asked: _Asked, path: str) -> "Iterator[str]":
         details.append(phrases.WHY_MODEL.format(model=one_line(change.origin.model)))
     if change.origin.says:
         says = one_line(phrases.COMMA.join(change.origin.says))
-        details.append(phrases.WHY_SAYS.format(whose=asked.names.whose(asked.author), says=says))
+        phrase = phrases.WHY_SAYS_NOT_YOU if asked.is_author else phrases.WHY_SAYS
+        details.append(phrase.format(name=asked.names.person(asked.author), says=says))
     if origin.put_back_by and not change.undoes:
         details.append(phrases.WHY_PUT_BACK.format(number=origin.put_back_by))
     details.append(phrases.WHY_CHANGE.format(number=change.number))
@@ -117,11 +123,14 @@ def _explain_source(asked: _Asked) -> "Iterator[str]":
     time = format_time(message.at if message else change.at, asked.services.now())
     told = {"chat": names.chat(origin.chat), "time": time, "who": names.person(origin.person)}
     if change.undoes:
-        yield _capitalize(phrases.WHY_PUT_BACK_ONLY.format(**told | {"who": names.author(change)}))
+        yield phrases.WHY_PUT_BACK_ONLY.format(**told, by=names.by(change))
     elif message:
-        phrase = phrases.WHY_FLUSH_MESSAGE if origin.made_by == "flush" else phrases.WHY_MESSAGE
-        whose, may = names.whose(asked.author), origin.chat in asked.chats
-        yield phrase.format(**told, whose=whose, colon=phrases.COLON if may else phrases.FULL_STOP)
+        if origin.made_by == "flush":
+            phrase = phrases.WHY_FLUSH_YOUR_MESSAGE if asked.is_author else phrases.WHY_FLUSH_MESSAGE
+        else:
+            phrase = phrases.WHY_YOUR_MESSAGE if asked.is_author else phrases.WHY_MESSAGE
+        name, may = names.person(asked.author), origin.chat in asked.chats
+        yield phrase.format(**told, name=name, colon=phrases.COLON if may else phrases.FULL_STOP)
         if may:
             yield _quote(message.text)
         else:
@@ -133,7 +142,9 @@ def _explain_source(asked: _Asked) -> "Iterator[str]":
         yield phrase.format(**told, run=run, file=file)
     else:
         phrase = phrases.WHY_MADE_BY[origin.made_by]
-        yield _capitalize(phrase.format(**told | ({"who": names.author(change)} if origin.client else {})))
+        if origin.person in names.own:
+            phrase = phrases.WHY_MADE_BY_YOU.get(origin.made_by, phrase)
+        yield _capitalize(phrase.format(**told, by=names.by(change)))
 
 
 def _quote(text: str) -> str:

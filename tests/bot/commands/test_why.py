@@ -223,7 +223,7 @@ async def test_of_what_was_put_back_from_before_the_record_only_that_is_told(
     await ask(house, "Not blue", OWNER)
     await ask(house, "/undo", OWNER)
     told = await ask(house, "/why house:3", OWNER)
-    assert "You put it back today at 12:00, after it had been removed." in told
+    assert "It was put back by you today at 12:00, after it had been removed." in told
 
 
 async def test_a_command_a_document_and_a_program_are_named(house: Harness) -> None:

@@ -210,3 +210,24 @@ def test_the_setting_must_be_a_language_that_there_is() -> None:
     assert AgentSettings(language="de-AT").language == "de-AT"
     with pytest.raises(ValueError, match="one of en, de, zh_Hans"):
         AgentSettings(language="klingon")
+
+
+async def test_people_and_means_are_inflected_in_german(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as house:
+        await say(house, "/remember Der Schlüssel hängt am Haken", ANNA, language="de")
+        await say(house, "/remember Das Rad ist grün", BEN, language="de")
+        assert ", heute um 12:00 von dir in diesem Chat, mit einem Befehl." in await say(
+            house, "/changes #1", ANNA
+        )
+        assert "12:00 von telegram:2 in einem privaten Chat" in await say(house, "/changes #2", ANNA)
+        (log,) = (tmp_path / "memory").glob("2*.md")
+        assert "Du hast diese Zeile heute um 12:00 in diesem Chat" in await say(
+            house, f"/why {log.name}:3", ANNA
+        )
+        assert (await say(house, "/undo 2", ANNA)).startswith(
+            f"Änderung 2 (von telegram:2) in {log.name} rück"
+        )
+        await house.say("Hallo", chat="telegram:77", sender="telegram:77")
+        await say(house, "/pair", ANNA)
+        labels = [choice.label for choice in house.telegram.shown[-1][1][-1].choices]
+        assert labels[0] == "telegram:77 hereinlassen"

@@ -25,8 +25,8 @@ def test_a_text_is_in_the_language_spoken_now() -> None:
             assert phrases.STOPPED == "已停止。"
         assert phrases.CHANNEL_STATES["up"] == "verbunden"
         assert phrases.MONTHS[2] == "März"
-        assert phrases.FOLDER_ACCESS[False] == "nur lesen"
-        assert phrases.MODEL_ERRORS[""] == "es hat nicht funktioniert"
+        assert phrases.FOLDER_ACCESS[False] == "nur lesbar"
+        assert phrases.MODEL_ERRORS[""] == "es ist ausgefallen"
         assert phrases.CHANGE_MADE_BY["tool"] == ""
     assert phrases.STOPPED == english.STOPPED
 
@@ -88,7 +88,7 @@ def test_numbers_are_written_as_in_the_language() -> None:
         assert "12.345 Zeichen" in phrases.WHOLE_IN_FILE.format(characters=12_345)
         assert phrases.NOTE_ROW.format(path="a,b.md", size="1.2") == "- `a,b.md`, 1.2", "no number"
         assert size_in_words(1_234_000) == "1,2 MB"
-        assert size_in_words(512) == "512 Bytes"
+        assert size_in_words(512) == "512 Byte"
 
 
 @table_test(
