@@ -122,7 +122,7 @@ def test_sentences_are_joined_as_the_language_does() -> None:
             )
     assert told == {
         "en": "Settings reloaded. Nothing has changed. It failed. OK.",
-        "de": "Einstellungen neu geladen. Nichts hat sich geändert. It failed. OK.",
+        "de": "Einstellungen neu geladen. Es hat sich nichts geändert. It failed. OK.",
         "zh_Hans": "设置已重新加载。没有变化。It failed. OK.",
     }
 
