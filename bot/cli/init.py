@@ -77,8 +77,9 @@ def _check_purpose(file: Path, step: "Step | None", given: Mapping[str, str], *,
 def _write(setup: "Setup", steps: "Sequence[Step]") -> int:
     """Write what flags and defaults say, without a question."""
     from bot.setup import phrases
+    from bot.setup.command_line import command_line
     from bot.setup.notes import make_folders
-    from bot.setup.run import command_line, run_steps
+    from bot.setup.run import run_steps
 
     files = setup.files
     taken = [each for each in steps if setup.questions.has(*each.flags)]

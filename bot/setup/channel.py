@@ -79,9 +79,11 @@ def _ask_for_bot(setup: Setup, name: str, channel: ChannelSetup) -> _Bot | None:
         found = _identify(setup, channel, typed)
         if isinstance(found, BotAccount):
             setup.questions.say(phrases.BOT_ANSWERS.format(bot=found.name))
+            setup.keep()
             return _Bot(found, typed)
         what = setup.what_now(f"{found.detail}; {found.fix}", is_rejected=found.name == "token")
         if what == "keep":
+            setup.keep()
             return _Bot(BotAccount(section.title), typed)
         setup.files.discard()
         if what == "skip":

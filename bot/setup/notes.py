@@ -6,6 +6,7 @@ from pathlib import Path
 from bot.config.settings import Settings
 from bot.setup import phrases
 from bot.setup.errors import InvalidFlag, SetupFailed
+from bot.setup.note_count import count_notes
 from bot.setup.questions import AnswerOption, InvalidAnswer, Parse
 from bot.setup.setup import Setup
 from memory.disk import make_private_folder, reason
@@ -30,12 +31,42 @@ def set_up_notes(setup: Setup) -> str:
     )
     chosen = questions.choose("", phrases.ASK_NOTES, options, default=HERE)
     if chosen == ELSEWHERE:
-        folder = questions.ask("", phrases.ASK_FOLDER, parse=_workspace_parser(setup))
+        folder = _ask_for_workspace(setup)
         if folder:
             setup.files.set(("workspace",), folder)
+            present = count_notes(settings.memory_folder)
+            if present and setup.files.settings().memory_folder != settings.memory_folder:
+                questions.say(phrases.NOTES_STAY.format(count=present, folder=settings.memory_folder))
     elif chosen == VAULT:
         return _add_vault(setup, settings)
     return str(setup.files.settings().memory_folder)
+
+
+def _ask_for_workspace(setup: Setup) -> str:
+    """Return the folder that was typed, with what a workspace has in it; "" for none.
+
+    A folder with Markdown that would not be seen is taken only if that is confirmed.
+    """
+
+    def parse(typed: str) -> str:
+        folder = str(_parse_path(typed))
+        setup.check(("workspace",), folder)
+        return folder
+
+    questions = setup.questions
+    while folder := questions.ask("", phrases.ASK_FOLDER, parse=parse):
+        settings = setup.check(("workspace",), folder)
+        if unseen := count_notes(Path(folder), except_in=settings.memory_folder):
+            questions.say(phrases.NOTES_UNSEEN.format(count=unseen, folder=settings.memory_folder))
+            if not questions.confirm("", phrases.ASK_UNSEEN, default=False):
+                continue
+        try:
+            make_folders(settings)
+        except SetupFailed as error:
+            questions.say(phrases.INVALID.format(reason=error))
+            continue
+        return folder
+    return ""
 
 
 def _add_vault(setup: Setup, settings: Settings) -> str:
@@ -116,19 +147,6 @@ def make_folders(settings: Settings) -> None:
     except OSError as error:
         text = phrases.CANNOT_USE_FOLDER.format(folder=settings.workspace, reason=reason(error))
         raise SetupFailed(text) from error
-
-
-def _workspace_parser(setup: Setup) -> Parse:
-    def parse(typed: str) -> str:
-        folder = str(_parse_path(typed))
-        settings = setup.check(("workspace",), folder)
-        try:
-            make_folders(settings)
-        except SetupFailed as error:
-            raise InvalidAnswer(str(error)) from error
-        return folder
-
-    return parse
 
 
 def _parse_path(typed: str) -> Path:

@@ -1,6 +1,8 @@
 """Every text that `commonplace init` shows to people."""
 
-WELCOME = "Let's set up Commonplace. Enter takes what is in brackets, Ctrl-C ends this; what you have answered is kept."
+WELCOME = (
+    "Let's set up Commonplace. Enter takes what is in brackets, Ctrl-C ends this; what is set by then stays."
+)
 STEP = "\n{title}"
 INVALID = "  {reason}"
 NOT_UTF_8 = "it has characters that are not UTF-8, so I cannot write them down"
@@ -11,7 +13,9 @@ YES_DEFAULT, NO_DEFAULT = "Y/n", "y/N"
 YES, NO = ("y", "yes"), ("n", "no")
 YES_OR_NO = "  Please type y or n."
 ENDED = "\nStopped. {kept}"
-KEPT = "Saved so far: {summary}. `commonplace init` goes on from there."
+KEPT = "Saved so far: {summary}."
+KEPT_FILES = "Already written: {files}."
+GO_ON = "To go on: {command} (Enter keeps what is set)"
 KEPT_NOTHING = "Nothing has been written."
 DONE = "\nDone. {file} has your settings{secrets}."
 DONE_SECRETS = ", and {file} the tokens and keys, which only you can read"
@@ -128,6 +132,12 @@ ASK_VAULT = "Which folder is it?"
 ASK_VAULT_NAME = "Its name in what I find"
 ASK_VAULT_WRITE = "May I change notes in it, if you ask me to?"
 NOT_A_FOLDER = "{folder} is not a folder"
+NOTES_UNSEEN = (
+    "  Markdown files there that I would not see: {count}, since my notes would be in {folder}. Choose 3 to search "
+    "them where they are, or copy them in later with `commonplace import`."
+)
+ASK_UNSEEN = "  Take this folder all the same?"
+NOTES_STAY = "  Your notes in {folder} ({count}) stay there. Move them if you want them in the new folder."
 CANNOT_USE_FOLDER = "{folder} cannot be used: {reason}"
 VAULT_SET = "{folder} as {name}/, {rights}"
 VAULT_READ, VAULT_WRITE = "only read", "which I may change"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bot.config.settings import SECRETS_NAME
 from bot.setup import phrases
+from bot.setup.command_line import is_clone
 from bot.setup.errors import SetupFailed
 from bot.setup.file_writing import PRIVATE_MODE, NewFile, write_files
 from bot.setup.questions import AnswerOption
@@ -40,11 +41,6 @@ def set_up_service(setup: Setup) -> str:
     return _write_service(setup, FILES[chosen](setup.files.file, setup.environment))
 
 
-def is_clone(folder: Path) -> bool:
-    """Return whether the folder is a clone, with the files for Docker."""
-    return (folder / "docker" / "setup").is_file() and (folder / "compose.yaml").is_file()
-
-
 # -- systemd and launchd ------------------------------------------------------------------------------------
 
 
@@ -63,6 +59,7 @@ def _write_service(setup: Setup, service: ServiceFile) -> str:
         if not (questions.is_unattended or questions.confirm("", ask, default=present is None)):
             return ""
         write_files(NewFile(path, service.text.encode(), 0o644))
+        setup.written.append(path)
     is_started = questions.confirm("start", phrases.SERVICE_START, default=False) and _start(setup, service)
     if not is_started:
         shown = " && ".join(map(shlex.join, service.start))

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bot.config.errors import ConfigError
@@ -26,6 +27,8 @@ class Setup:
     questions: Questions
     environment: Mapping[str, str]
     runner: asyncio.Runner
+    written: list[Path] = field(default_factory=list)
+    """The files that were written, in their order."""
 
     def wait_for(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Run a coroutine to its end, or until Ctrl-C."""
@@ -33,10 +36,21 @@ class Setup:
 
     def save(self) -> None:
         """Write the settings, and say which variables count more. Raises SetupFailed or `ConfigError`."""
-        for key, name in self.files.save().items():
+        unsaved = self.files.unsaved
+        outranked = self.files.save()
+        self.written.extend(unsaved)
+        for key, name in outranked.items():
             self.questions.say(
                 phrases.VARIABLE_COUNTS_MORE.format(variable=name, key=key, file=self.files.file)
             )
+
+    def keep(self) -> None:
+        """Write what is set so far, so that Ctrl-C does not lose it; without a terminal, a step is written as a whole.
+
+        Raises SetupFailed or `ConfigError`.
+        """
+        if not self.questions.is_unattended:
+            self.save()
 
     def parse_as(self, *keys: str) -> Parse:
         """Return a function that accepts what the setting of these keys may be."""

@@ -83,6 +83,18 @@ async def test_the_settings_are_there_before_the_service_starts(folder: Path) ->
     assert "without settings" not in (folder / "calls").read_text()
 
 
+async def test_ctrl_c_after_the_unit_was_written_says_so(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "config.toml").write_text("# mine\n")
+    await answer(folder, "service", ("Number", "2"), ("Write it?", ""), ("Start it now", KeyboardInterrupt))
+    said = capsys.readouterr().out
+    assert f"Stopped. Already written: {unit_in(folder)}. To go on: " in said
+    assert "Nothing" not in said
+    await answer(folder, "service", ("Number", KeyboardInterrupt))
+    assert "Stopped. Nothing has been written." in capsys.readouterr().out
+
+
 async def test_another_unit_is_replaced_only_if_that_is_wanted(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

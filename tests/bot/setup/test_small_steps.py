@@ -27,6 +27,14 @@ async def test_the_zone_of_the_machine_is_offered_and_followed(folder: Path) -> 
     assert (files.settings().agent.name, files.settings().timezone) == ("Robin", "Asia/Tokyo")
 
 
+async def test_the_name_stays_if_the_second_question_is_ended(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = await answer(folder, "you", ("called", "Robin"), ("time zone", EOFError))
+    assert files.settings().agent.name == "Robin"
+    assert "Already written: config.toml." in capsys.readouterr().out
+
+
 async def test_a_zone_that_does_not_exist_is_asked_for_again(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -89,6 +97,29 @@ async def test_a_folder_that_cannot_be_used_is_asked_for_again(
     assert "it must be a folder name" in said
     assert files.settings().workspace == folder / "new/notes"
     assert (folder / "new/notes/memory").is_dir()
+
+
+async def test_markdown_that_would_not_be_seen_is_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notes = folder / "mynotes"
+    (notes / ".obsidian").mkdir(parents=True)
+    for name in ("shopping.md", ".obsidian/hidden.md", "picture.png"):
+        (notes / name).write_text("milk\n")
+    old = folder / "workspace" / "memory"
+    old.mkdir(parents=True)
+    (old / "today.md").write_text("tea\n")
+    chosen = ("Number", "2"), ("Which folder", str(notes))
+    files = await answer(folder, "notes", *chosen, ("Take this folder", ""), ("Which folder", ""))
+    assert files.settings().memory_folder == old
+    assert not (notes / "memory").exists()
+    said = capsys.readouterr().out
+    assert f"Markdown files there that I would not see: 1, since my notes would be in {notes}/memory" in said
+    files = await answer(folder, "notes", *chosen, ("Take this folder", "y"))
+    assert files.settings().memory_folder == notes / "memory"
+    assert f"Your notes in {old} (1) stay there" in capsys.readouterr().out
+    (notes / "shopping.md").rename(notes / "memory" / "shopping.md")
+    await answer(folder, "notes", *chosen)  # what Commonplace has used before is taken without a question
 
 
 async def test_a_vault_is_searched_where_it_lies(folder: Path) -> None:
