@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import replace
 from urllib.parse import urlencode, urlsplit
 
 from adapters.telegram.doctor import explain_refusal, explain_unreached
@@ -10,7 +11,7 @@ from adapters.telegram.incoming import ALLOWED_UPDATES
 from bot.config.channel import ChannelSettings
 from bot.doctor.check import Check
 from bot.doctor.http_probe import HttpProbe, ProbeAnswer, ProbeFailed
-from bot.setup.channel_setup import Account, BotAccount, CannotListen, HookIsSet
+from bot.setup.channel_setup import CHECK_NETWORK, Account, BotAccount, CannotListen, HookIsSet
 from memory.http_responses import one_line
 
 POLL_SECONDS = 5
@@ -20,6 +21,8 @@ MAX_UPDATES = 100
 """Telegram gives no more at a time, and the next only when these are confirmed."""
 MAX_FAILURES = 4
 """In a row."""
+
+MEND = "it is mistyped or revoked: @BotFather shows the right one (/mybots)"
 
 
 class TelegramSetup:
@@ -33,10 +36,11 @@ class TelegramSetup:
         try:
             answer = await probe.get(_url(section, "getMe"))
         except ProbeFailed as error:
-            return explain_unreached(error)
+            return replace(explain_unreached(error), fix=CHECK_NETWORK)
         about = answer.fields.get("result")
         if not answer.is_success or not isinstance(about, Mapping):
-            return explain_refusal(answer)
+            refusal = explain_refusal(answer)
+            return replace(refusal, fix=MEND) if refusal.name == "token" else refusal
         return BotAccount(f"@{one_line(str(about.get('username', '')))}")
 
     async def senders(self, section: ChannelSettings, probe: HttpProbe) -> AsyncGenerator[Account, None]:

@@ -53,7 +53,10 @@ def _run_init(options: argparse.Namespace, *, config: Path | None, workspace: Pa
         setup = Setup(files, questions, os.environ, runner)
         if not at_terminal:
             return _write(setup, STEPS)
+        from bot.setup.file_writing import check_writable
         from bot.setup.run import ask_steps
+
+        check_writable(file)
 
         for number in (signal.SIGINT, signal.SIGTERM):  # says what is kept, and the terminal shows keys again
             signal.signal(number, signal.default_int_handler)
@@ -90,8 +93,12 @@ def _write(setup: "Setup", steps: "Sequence[Step]") -> int:
     for each in taken:
         if done[each.name]:
             print(phrases.SET_UP.format(title=each.title, summary=done[each.name]))
-    print(phrases.UNATTENDED_WROTE.format(file=files.file, folder=settings.memory_folder))
-    print(phrases.UNATTENDED_NEXT.format(command=command_line("chat", files.file)))
+    wrote = phrases.UNATTENDED_WROTE if setup.written else phrases.UNATTENDED_SAME
+    print(wrote.format(file=files.file, folder=settings.memory_folder))
+    if not done.get("service"):  # whose step says how to start it
+        has_channel = any(each.is_configured for each in settings.channels.values())
+        command = command_line("run" if has_channel else "chat", files.file)
+        print(phrases.UNATTENDED_NEXT.format(command=command))
     return DONE
 
 

@@ -81,7 +81,9 @@ def _say_what_is_set(setup: Setup, steps: Sequence[Step], done: dict[str, str]) 
     say, files = setup.questions.say, setup.files
     has_secrets = files.secrets_file.exists()
     secrets = phrases.DONE_SECRETS.format(file=files.secrets_file.name) if has_secrets else ""
-    say(phrases.DONE.format(file=files.file, secrets=secrets))
+    is_changed = bool(setup.written or done.get("service"))
+    begins = phrases.DONE if is_changed else phrases.NOTHING_CHANGED
+    say(phrases.HAS_SETTINGS.format(begins=begins, file=files.file, secrets=secrets))
     for step in steps:
         if done.get(step.name):
             say(phrases.SET_UP.format(title=step.title, summary=done[step.name]))
@@ -90,7 +92,9 @@ def _say_what_is_set(setup: Setup, steps: Sequence[Step], done: dict[str, str]) 
         say(phrases.NOTES_ARE_IN.format(folder=settings.memory_folder))
     if not done.get("service"):  # whose step says how to start it
         is_running = is_workspace_open(settings.private_folder / "locks", sweep=False)
-        start = phrases.NEXT_START.format(command=command_line("run", files.file))
-        say(phrases.NEXT_RESTART if is_running else start)
-    bots = [done[name].partition(",")[0] for name in settings.channels if done.get(name)]
-    say(phrases.NEXT_SAY.format(where=bots[0]) if bots else phrases.NEXT_SAY_TERMINAL)
+        if not is_running:
+            say(phrases.NEXT_START.format(command=command_line("run", files.file)))
+        elif is_changed:
+            say(phrases.NEXT_RELOAD if list(done) == ["model"] else phrases.NEXT_RESTART)
+    where = phrases.WRITE_TO.format(bot=setup.bots[0]) if setup.bots else phrases.SAY_HERE
+    say(phrases.NEXT_SAY.format(where=where))

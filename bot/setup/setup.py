@@ -29,6 +29,8 @@ class Setup:
     runner: asyncio.Runner
     written: list[Path] = field(default_factory=list)
     """The files that were written, in their order."""
+    bots: list[str] = field(default_factory=list)
+    """The bots that know their owner, as people call them."""
 
     def wait_for(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Run a coroutine to its end, or until Ctrl-C."""
@@ -68,21 +70,29 @@ class Setup:
         except ConfigError as error:
             raise InvalidAnswer(str(error)) from None
 
-    def what_now(self, reason: str, *, is_rejected: bool) -> str:
-        """Say why a test failed; return `again`, `keep` or `skip`.
+    def what_now(self, reason: str, *, is_rejected: bool, other: str, flag: str, parse: Parse) -> str:
+        """Say why a test failed; return `again` to test the same, `other` to ask again, `keep` or `skip`.
 
-        Without a terminal, keep what could not be tested. Raises SetupFailed there for what `is_rejected`.
+        `other`: what can be entered instead. `flag`: of the key or token, and `parse` what accepts one; if
+        it is pasted here, it answers that flag. Without a terminal, keep what could not be tested. Raises SetupFailed
+        there for what `is_rejected`.
         """
         if self.questions.is_unattended and is_rejected:
             raise SetupFailed(phrases.REJECTED.format(reason=reason))
         self.questions.say((phrases.TEST_FAILED if is_rejected else phrases.NOT_TESTED).format(reason=reason))
-        options = (
-            AnswerOption("again", phrases.AGAIN),
-            AnswerOption("keep", phrases.KEEP_ANYWAY),
+        options = [
+            AnswerOption("other", other),
+            AnswerOption("keep", phrases.KEEP_REJECTED if is_rejected else phrases.KEEP_UNTESTED),
             AnswerOption("skip", phrases.SKIP),
-        )
-        default = "keep" if self.questions.is_unattended else "again"
-        return self.questions.choose("", phrases.AGAIN_TITLE, options, default=default)
+        ]
+        if not is_rejected:
+            options.insert(0, AnswerOption("again", phrases.AGAIN))
+        default = "keep" if self.questions.is_unattended else options[0].name
+        answer = self.questions.choose("", phrases.AGAIN_TITLE, options, default=default, secret=parse)
+        if answer in [option.name for option in options]:
+            return answer
+        self.questions.give(flag, answer)
+        return "other"
 
 
 def add_missing(entries: Sequence[str], entry: str) -> list[str]:

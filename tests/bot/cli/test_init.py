@@ -203,6 +203,20 @@ def test_the_command_to_go_on_with_can_be_pasted_into_a_shell(commonplace: Commo
     assert "\nNext: commonplace chat\n" in commonplace.output_of("init")
 
 
+def test_after_a_channel_the_service_is_next(commonplace: Commonplace) -> None:
+    commonplace.environment["COMMONPLACE_TELEGRAM__API_BASE"] = "http://127.0.0.1:1"
+    flags = ("init", "--telegram-token-file", "-", "--telegram-owner", "7654321")
+    out = commonplace.output_of(*flags, stdin=TOKEN)
+    assert "\nNext: commonplace run\n" in out
+    assert "/newbot" not in out
+    assert "your bot on Telegram (not tested), whose owner is id 7654321\n" in out
+    assert "COMMONPLACE_TELEGRAM__API_BASE is set here and not saved" in out
+    out = commonplace.output_of(*flags, "--service", "systemd", stdin=TOKEN)
+    assert "Nothing has changed" not in out
+    assert "Next:" not in out
+    assert "Nothing has changed in" in commonplace.output_of(*flags, stdin=TOKEN)
+
+
 def test_a_file_that_cannot_be_settings_is_refused_before_anything_is_read(commonplace: Commonplace) -> None:
     os.mkfifo(commonplace.folder / "pipe")
     assert "a pipe, a socket or a device" in commonplace.error_of(
@@ -369,6 +383,42 @@ async def test_a_signal_while_it_waits_for_a_message(tmp_path: Path, number: sig
 
         await asyncio.to_thread(interrupt)
     assert telegram.token in (tmp_path / "secrets.toml").read_text()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("term", ["xterm-256color", "dumb"])
+async def test_a_token_pasted_at_a_menu_is_taken_and_never_shown(tmp_path: Path, term: str) -> None:
+    async with BotApi() as telegram:
+
+        def paste() -> None:
+            with open_window(
+                Commonplace(tmp_path),
+                "telegram",
+                COMMONPLACE_TELEGRAM__API_BASE=telegram.url,
+                TERM=term,
+            ) as window:
+                window.wait_for("The bot's token")
+                window.type(f"{telegram.token}x\r")
+                window.wait_for("What now?")
+                window.wait_for("Number [1]:")
+                window.type(f"{telegram.token}\r")
+                window.wait_for("Now write anything")
+                telegram.do(telegram.wait_until_polling())
+                window.type("\r")
+                window.wait_for("No message yet.")
+                assert window.wait_exit() == 0
+                assert telegram.token[:20] not in window.screen.text().replace("\n", "")
+
+        await asyncio.to_thread(paste)
+    assert f'"{telegram.token}"' in (tmp_path / "secrets.toml").read_text()
+
+
+@pytest.mark.thorough
+def test_a_folder_that_cannot_be_written_is_told_before_the_first_question(tmp_path: Path) -> None:
+    with open_window(Commonplace(tmp_path), "/proc/x") as window:
+        seen = window.wait_for("/proc/x/config.toml cannot be written")
+        assert window.wait_exit() == 1
+        assert "Let's set up" not in seen
 
 
 @pytest.mark.thorough

@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "#!/bin/sh",
         f'test -e config.toml || echo "without settings" >>"{calls}"',
         f'echo "$@" >>"{calls}"',
-        f'test ! -e "{broken}" || {{ echo "no bus" >&2; exit 1; }}',
+        f'test ! -e "{broken}" || {{ echo "Failed to connect to bus: No medium found" >&2; exit 1; }}',
     )
     systemctl.write_text("\n".join(lines) + "\n")
     systemctl.chmod(0o755)
@@ -72,8 +72,15 @@ async def test_a_start_that_fails_is_told_and_the_unit_stays(
 ) -> None:
     (folder / "broken").write_text("")
     await answer(folder, "service", ("Number", "2"), ("Write it?", ""), ("Start it now", "y"))
-    assert "  systemctl --user daemon-reload failed: no bus\n" in capsys.readouterr().out
-    with pytest.raises(SetupFailed, match="systemctl --user daemon-reload failed: no bus"):
+    said = capsys.readouterr().out
+    assert "  systemctl --user daemon-reload failed: Failed to connect to bus: No medium found. " in said
+    assert "`loginctl enable-linger" in said
+    assert f"Running all the time: {unit_in(folder)}, not started yet\n" in said
+    with pytest.raises(
+        SetupFailed, match="daemon-reload failed"
+    ):  # at a terminal, too, if the option asked for it
+        await answer(folder, "service", given={"service": "systemd", "start": "yes"})
+    with pytest.raises(SetupFailed, match="systemctl --user daemon-reload failed: Failed to connect"):
         await give(folder, "service", service="systemd", start="yes")
     assert unit_in(folder).exists()
 
