@@ -43,6 +43,8 @@ def _run_init(options: argparse.Namespace, *, config: Path | None, workspace: Pa
 
     logging.getLogger().addHandler(logging.NullHandler())  # what matters is said
     step = next((each for each in STEPS if options.folder == each.name), None)
+    if not step:
+        _refuse_mistyped_step(options.folder, [each.name for each in STEPS])
     file = _choose_file(None if step else options.folder, config)
     given = _read_answers(options, [flag for each in STEPS for flag in each.flags])
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not options.yes
@@ -61,6 +63,18 @@ def _run_init(options: argparse.Namespace, *, config: Path | None, workspace: Pa
         for number in (signal.SIGINT, signal.SIGTERM):  # says what is kept, and the terminal shows keys again
             signal.signal(number, signal.default_int_handler)
         return DONE if ask_steps(setup, [step] if step else STEPS) else INTERRUPTED
+
+
+def _refuse_mistyped_step(folder: str | None, steps: Sequence[str]) -> None:
+    """Raise if a folder that does not exist is nearly called like a step."""
+    from difflib import get_close_matches
+
+    if folder is None or Path(folder).name != folder or os.path.lexists(folder):
+        return
+    if near := get_close_matches(folder.lower(), steps, n=1, cutoff=0.75):
+        from bot.setup import phrases
+
+        raise WrongUsage(phrases.STEP_MISTYPED.format(step=near[0], folder=folder))
 
 
 def _check_purpose(file: Path, step: "Step | None", given: Mapping[str, str], *, at_terminal: bool) -> None:

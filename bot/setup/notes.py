@@ -24,6 +24,8 @@ def set_up_notes(setup: Setup) -> str:
         return _add_vault(setup, settings)
     if questions.is_unattended:
         return ""
+    for vault in settings.memory.folders:
+        questions.say(phrases.VAULT_NOW.format(vault=_describe_known(vault)))
     options = (
         AnswerOption(HERE, phrases.NOTES_HERE, str(settings.memory_folder)),
         AnswerOption(ELSEWHERE, phrases.NOTES_ELSEWHERE, phrases.NOTES_ELSEWHERE_NEEDS),
@@ -39,7 +41,14 @@ def set_up_notes(setup: Setup) -> str:
                 questions.say(phrases.NOTES_STAY.format(count=present, folder=settings.memory_folder))
     elif chosen == VAULT:
         return _add_vault(setup, settings)
-    return str(setup.files.settings().memory_folder)
+    return _summarize(setup)
+
+
+def _summarize(setup: Setup) -> str:
+    """Return where the notes are, and which other folders are searched."""
+    settings = setup.files.settings()
+    vaults = (_describe_known(each) for each in settings.memory.folders)
+    return "; ".join([str(settings.memory_folder), *vaults])
 
 
 def _ask_for_workspace(setup: Setup) -> str:
@@ -91,9 +100,10 @@ def _add_vault(setup: Setup, settings: Settings) -> str:
 
     folder = setup.questions.ask(VAULT, phrases.ASK_VAULT, parse=parse_vault)
     if not folder:
-        return str(settings.memory_folder)
+        return _summarize(setup)
     if known := find_known(folder):
         return _keep_vault(setup, known)
+    setup.questions.say(phrases.VAULT_HAS.format(count=count_notes(Path(folder))))
     name = _ask_for_name(setup, suggest_name(folder), parse_name)
     write = setup.questions.confirm("vault-write", phrases.ASK_VAULT_WRITE, default=False)
     setup.files.add_table(("memory", "folders"), {"path": folder, "name": name, "write": write})
@@ -110,7 +120,11 @@ def _keep_vault(setup: Setup, known: FolderSettings) -> str:
     write = questions.has("vault-write") and questions.confirm("vault-write", "", default=False)
     if name != known.shown_name or (write and not known.write):
         raise InvalidFlag(f"--vault: {said}; change it there")
-    questions.say(f"  {said}.")
+    questions.say(phrases.VAULT_CHANGE.format(already=said, file=setup.files.file))
+    return _describe_known(known)
+
+
+def _describe_known(known: FolderSettings) -> str:
     return _describe(known.path, known.shown_name, write=known.write)
 
 
@@ -153,8 +167,9 @@ def _parse_path(typed: str) -> Path:
     """Return the absolute path that is meant; terminals put quotes around a folder that is dragged there."""
     quoted = re.fullmatch(r"""(["'])(.+)\1""", typed)
     try:
-        return Path(quoted[2] if quoted else typed).expanduser().absolute()
-    except RuntimeError as error:
+        path = Path(quoted[2] if quoted else typed).expanduser().absolute()
+        return path.resolve() if ".." in path.parts else path
+    except (RuntimeError, OSError, ValueError) as error:
         raise InvalidAnswer(phrases.CANNOT_USE_FOLDER.format(folder=typed, reason=error)) from None
 
 

@@ -26,7 +26,12 @@ SECONDS = 60.0
 
 def set_up_service(setup: Setup) -> str:
     """Ask how the service is to run, and write what that needs; return what was written."""
-    options = [AnswerOption(NONE, phrases.SERVICE_NONE, phrases.SERVICE_NONE_NEEDS)]
+    present = _find_present(setup)
+    if present and not setup.questions.is_unattended:
+        setup.questions.say(phrases.SERVICE_NOW.format(file=present))
+        options = [AnswerOption(NONE, phrases.SERVICE_KEEP)]
+    else:
+        options = [AnswerOption(NONE, phrases.SERVICE_NONE, phrases.SERVICE_NONE_NEEDS)]
     if sys.platform == "darwin":
         options.append(AnswerOption(LAUNCHD, phrases.SERVICE_LAUNCHD))
     else:
@@ -40,6 +45,16 @@ def set_up_service(setup: Setup) -> str:
     if chosen == DOCKER:
         return _set_up_docker(setup)
     return _write_service(setup, FILES[chosen](setup.files.file, setup.environment))
+
+
+def _find_present(setup: Setup) -> Path | None:
+    """Return the file of the service that is there; None if there is none."""
+    describe = FILES[LAUNCHD if sys.platform == "darwin" else SYSTEMD]
+    try:
+        path = describe(setup.files.file, setup.environment).path
+    except SetupFailed:  # this folder cannot have one
+        return None
+    return path if os.path.lexists(path) else None
 
 
 # -- systemd and launchd ------------------------------------------------------------------------------------

@@ -180,6 +180,15 @@ def test_a_folder_with_the_name_of_a_step_is_written_with_a_slash(commonplace: C
         (commonplace.folder / "telegram" / "config.toml").unlink()
 
 
+def test_a_mistyped_step_makes_no_folder(commonplace: Commonplace) -> None:
+    for typed, step in {"modl": "model", "telegramm": "telegram", "Notes": "notes"}.items():
+        error = commonplace.error_of("init", typed, code=2)
+        assert f"did you mean the step `{step}`? For a folder of that name, write ./{typed}" in error
+    assert list(commonplace.folder.glob("*/config.toml")) == []
+    commonplace.output_of("init", "./modl")
+    commonplace.output_of("init", "modl", "--name", "Robin")
+
+
 def test_a_tilde_is_the_home_folder_wherever_a_path_stands(commonplace: Commonplace) -> None:
     commonplace.output_of("init", "--config=~/a.toml", "--workspace=~/notes")
     assert f'workspace = "{commonplace.folder}/notes"' in (commonplace.folder / "a.toml").read_text()

@@ -58,6 +58,11 @@ async def test_the_unit_is_shown_then_written_and_started_only_if_asked(
     assert "To start it: systemctl --user daemon-reload && " in said
     assert "loginctl enable-linger" in said
     assert not (folder / "calls").exists()
+    await answer(folder, "service", ("Number", ""))
+    said = capsys.readouterr().out
+    assert f"Now: {unit_in(folder)}.\n" in said
+    assert "1  keep it as it is\n" in said
+    assert "Nothing has changed." in said
     await answer(folder, "service", ("Number", "2"), ("Start it now", "y"))
     assert "is up to date" in capsys.readouterr().out
     assert (folder / "calls").read_text().splitlines() == [

@@ -51,21 +51,21 @@ async def test_a_zone_that_does_not_exist_is_asked_for_again(
 async def test_the_notes_can_live_in_another_folder(folder: Path) -> None:
     (folder / "file").write_text("")
     files = await answer(
-        folder, "notes", ("Number", "2"), ("Which folder", "~/file"), ("Which folder", "~/my notes")
+        folder, "notes", ("Number", "2"), ("The folder", "~/file"), ("The folder", "~/my notes")
     )
     assert files.settings().workspace == folder / "my notes"
     assert (folder / "my notes" / "memory").is_dir()
 
 
 async def test_a_folder_may_be_pasted_in_quotes(folder: Path) -> None:
-    files = await answer(folder, "notes", ("Number", "2"), ("Which folder", "'~/my notes'"))
+    files = await answer(folder, "notes", ("Number", "2"), ("The folder", "'~/my notes'"))
     assert files.settings().workspace == folder / "my notes"
     (folder / "my vault").mkdir()
     await answer(
         folder,
         "notes",
         ("Number", "vault"),
-        ("Which folder", f'"{folder}/my vault"'),
+        ("Its folder", f'"{folder}/my vault"'),
         ("Its name", ""),
         ("May I change", ""),
     )
@@ -84,11 +84,11 @@ async def test_a_folder_that_cannot_be_used_is_asked_for_again(
         folder,
         "notes",
         ("Number", "2"),
-        ("Which folder", "~/file/below"),
-        ("Which folder", "a\0b"),
-        ("Which folder", "/proc/notes"),
-        ("Which folder", str(vault)),
-        ("Which folder", "~/new/notes"),
+        ("The folder", "~/file/below"),
+        ("The folder", "a\0b"),
+        ("The folder", "/proc/notes"),
+        ("The folder", str(vault)),
+        ("The folder", "~/new/notes"),
     )
     said = capsys.readouterr().out
     assert f"{folder}/file is not a folder" in said
@@ -109,8 +109,8 @@ async def test_markdown_that_would_not_be_seen_is_told(
     old = folder / "workspace" / "memory"
     old.mkdir(parents=True)
     (old / "today.md").write_text("tea\n")
-    chosen = ("Number", "2"), ("Which folder", str(notes))
-    files = await answer(folder, "notes", *chosen, ("Take this folder", ""), ("Which folder", ""))
+    chosen = ("Number", "2"), ("The folder", str(notes))
+    files = await answer(folder, "notes", *chosen, ("Take this folder", ""), ("The folder", ""))
     assert files.settings().memory_folder == old
     assert not (notes / "memory").exists()
     said = capsys.readouterr().out
@@ -122,15 +122,17 @@ async def test_markdown_that_would_not_be_seen_is_told(
     await answer(folder, "notes", *chosen)  # what Commonplace has used before is taken without a question
 
 
-async def test_a_vault_is_searched_where_it_lies(folder: Path) -> None:
+async def test_a_vault_is_searched_where_it_lies(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     vault = folder / "My Vault"
     vault.mkdir()
+    for name in ("a.md", "b.MD", "c.txt"):
+        (vault / name).write_text("")
     await answer(
         folder,
         "notes",
         ("Number", "vault"),
-        ("Which folder", "nowhere"),
-        ("Which folder", str(vault)),
+        ("Its folder", "nowhere"),
+        ("Its folder", str(vault)),
         ("Its name", "memory/x"),
         ("Its name", ""),
         ("May I change", "maybe"),
@@ -139,7 +141,14 @@ async def test_a_vault_is_searched_where_it_lies(folder: Path) -> None:
     [found] = load_settings(folder / "config.toml").memory.folders
     assert (found.path, found.name, found.write) == (str(vault), "my-vault", False)
     before = (folder / "config.toml").read_bytes()
-    await answer(folder, "notes", ("Number", "vault"), ("Which folder", str(vault)))
+    said = capsys.readouterr().out
+    assert "  Notes there: 2.\n" in said
+    await answer(folder, "notes", ("Number", "vault"), ("Its folder", str(vault)))
+    said = capsys.readouterr().out
+    assert f"Also searched: {vault} as my-vault/, only read.\n" in said
+    assert f"To change or remove it, edit that in {folder}/config.toml" in said
+    await answer(folder, "notes", ("Number", ""))
+    assert f"{folder}/workspace/memory; {vault} as my-vault/, only read\n" in capsys.readouterr().out
     await give(folder, "notes", vault=str(vault), vault_name="my-vault")
     for flags in ({"vault_name": "other"}, {"vault_write": "yes"}):
         with pytest.raises(InvalidFlag, match="is searched already, as my-vault/"):
@@ -147,7 +156,8 @@ async def test_a_vault_is_searched_where_it_lies(folder: Path) -> None:
     assert (folder / "config.toml").read_bytes() == before
     other = folder / "other"
     other.mkdir()
-    files = await give(folder, "notes", vault=str(other), vault_name="second", vault_write="yes")
+    files = await give(folder, "notes", vault=f"{vault}/../other", vault_name="second", vault_write="yes")
+    assert files.settings().memory.folders[1].path == str(other)
     assert [(each.name, each.write) for each in files.settings().memory.folders] == [
         ("my-vault", False),
         ("second", True),
