@@ -29,6 +29,10 @@ class DiscordSetup:
     )
     can_listen = False
 
+    def find_token(self, typed: str) -> str:
+        """See `ChannelSetup.find_token`: the portal shows it alone."""
+        return typed
+
     async def identify(self, section: ChannelSettings, probe: HttpProbe) -> BotAccount | Check:
         """See `ChannelSetup.identify`."""
         base = section.api_base.rstrip("/")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
 from urllib.parse import urlencode, urlsplit
@@ -22,6 +23,7 @@ MAX_UPDATES = 100
 MAX_FAILURES = 4
 """In a row."""
 
+TOKEN_FORM = re.compile(r"(?<!\S)\d{6,}:[\w-]{30,}(?!\S)", re.ASCII)
 MEND = "it is mistyped or revoked: @BotFather shows the right one (/mybots)"
 
 
@@ -30,6 +32,11 @@ class TelegramSetup:
 
     where = "Send /newbot to @BotFather on Telegram (https://t.me/BotFather); it gives you a token."
     can_listen = True
+
+    def find_token(self, typed: str) -> str:
+        """See `ChannelSetup.find_token`."""
+        found = TOKEN_FORM.search(typed)
+        return found[0] if found and " " in typed else typed
 
     async def identify(self, section: ChannelSettings, probe: HttpProbe) -> BotAccount | Check:
         """See `ChannelSetup.identify`."""

@@ -79,7 +79,7 @@ def _ask_for_bot(setup: Setup, name: str, channel: ChannelSetup) -> _Bot | None:
         setup.questions.say(phrases.TEST_FAILED.format(reason=known.detail))
     elif not (setup.questions.is_unattended or setup.questions.has(_flag(name))):
         setup.questions.say(channel.where)
-    parse_token = _token_parser(setup, name)
+    parse_token = _token_parser(setup, name, channel)
     while True:
         text = phrases.ASK_OTHER_BOT if known else phrases.ASK_BOT
         token = setup.questions.ask(_flag(name), text, parse=parse_token, hidden=True)
@@ -150,9 +150,9 @@ def _say_what_is_not_saved(setup: Setup, name: str, section: ChannelSettings) ->
         setup.questions.say(phrases.ONLY_IN_ENVIRONMENT.format(variable=variable))
 
 
-def _token_parser(setup: Setup, name: str) -> Parse:
+def _token_parser(setup: Setup, name: str, channel: ChannelSetup) -> Parse:
     parse_form = setup.parse_as(name, "token")
-    return lambda typed: parse_secret(parse_form(typed))
+    return lambda typed: parse_secret(parse_form(channel.find_token(typed)))
 
 
 def _flag(name: str) -> str:
@@ -219,6 +219,8 @@ def _find_owner(
 def _given_owner(setup: Setup, name: str, bot: _Bot) -> Account:
     def parse(typed: str) -> str:
         person = typed.removeprefix(f"{name}:")
+        if person != "*" and (fault := bot.section.explain_invalid_person(person)):
+            raise InvalidAnswer(fault)
         setup.check(("access", "owners"), [*_own_owners(setup), f"{name}:{person}"])
         if not bot.section.private_chat(person):  # a group, as which several people can write
             raise InvalidAnswer(phrases.NOT_ONE_PERSON)

@@ -56,6 +56,9 @@ class ChannelSetup(Protocol):
     can_listen: bool
     """Whether `senders` works before the service has ever run."""
 
+    def find_token(self, typed: str) -> str:
+        """Return the token in what was pasted, such as the message that has it; the same text if there is none."""
+
     async def identify(self, section: ChannelSettings, probe: HttpProbe) -> BotAccount | Check:
         """Return the bot, or why it cannot be asked: a check with the name `token` if that is wrong."""
 

@@ -69,8 +69,11 @@ def _parse_text(parse: Parse, text: str) -> str:
     return parse(text)
 
 
-def _break(line: str, width: int) -> str:
+def _break(line: str, width: int, hang: int = 0) -> str:
+    """Break a line between words; the next ones begin below its first word, or at `hang` if there is room for it."""
     indent = line[: len(line) - len(line.lstrip())]
+    if 0 < hang <= width // 2:
+        indent = " " * hang
     if len(line) < width or width <= len(indent) + 1:
         return line
     return "\n".join(
@@ -104,11 +107,14 @@ class Questions:
         """Answer the next question of this flag."""
         self._given[flag] = answer
 
-    def say(self, text: str, *, verbatim: bool = False) -> None:
-        """Print a text, at a terminal with its lines broken between words unless it is `verbatim`."""
+    def say(self, text: str, *, verbatim: bool = False, hang: int = 0) -> None:
+        """Print a text, at a terminal with its lines broken between words unless it is `verbatim`.
+
+        `hang`: the column below which what is broken goes on, if there is room; by default, its first word's.
+        """
         if not (verbatim or self.is_unattended):
             width = shutil.get_terminal_size().columns
-            text = "\n".join(_break(line, width) for line in text.split("\n"))
+            text = "\n".join(_break(line, width, hang) for line in text.split("\n"))
         print(text, flush=True)
 
     def ask(
@@ -171,7 +177,8 @@ class Questions:
         self.say(text)
         width = max(len(option.label) for option in options)
         for number, option in enumerate(options, 1):
-            self.say(f"  {number:2}  {option.label.ljust(width)}  {option.needs}".rstrip())
+            line = f"  {number:2}  {option.label.ljust(width)}  {option.needs}".rstrip()
+            self.say(line, hang=width + len("  99    "))
         at = str(names.index(default) + 1)
         words = (*names, *(str(number) for number in range(1, len(names) + 1)))
         hidden = secret is not None

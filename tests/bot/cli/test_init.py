@@ -247,6 +247,13 @@ def test_a_flag_of_another_step_is_told(commonplace: Commonplace) -> None:
     assert not (commonplace.folder / "config.toml").exists()
 
 
+def test_what_follows_an_unknown_flag_is_not_repeated(commonplace: Commonplace) -> None:
+    for flag in (("--telegram-token", TOKEN), (f"--telegram-token={TOKEN}",)):
+        error = commonplace.error_of("init", *flag, code=2)
+        assert "unrecognized arguments: --telegram-token (see commonplace init --help)" in error
+        assert TOKEN not in error
+
+
 def test_an_empty_flag_is_told(commonplace: Commonplace) -> None:
     for value in ("", " "):
         assert "--timezone" in commonplace.error_of("init", "--timezone", value, code=2)

@@ -203,6 +203,17 @@ async def test_the_same_token_is_tested_again_and_another_one_may_be_pasted(
         assert OTHER not in capsys.readouterr().out
 
 
+async def test_the_token_is_found_in_the_message_of_botfather(folder: Path) -> None:
+    async with BotApi() as api:
+        use(folder, "telegram", api.url, '[access]\nowners = ["telegram:7"]\n')
+        message = f"Use this token to access the HTTP API:\n{OTHER}\nKeep your token secure, it can be used by anyone"
+        api.add_bot(OTHER, "second_bot")
+        files = await answer(folder, "telegram", ("token", message), ("another owner", ""))
+        assert files.settings().telegram.token.get_secret_value() == OTHER
+        files = await give(folder, "telegram", telegram_token_file=message.replace("\n", " "))
+        assert files.settings().telegram.token.get_secret_value() == OTHER
+
+
 async def test_a_webhook_is_removed_only_if_that_is_wanted(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -385,6 +396,9 @@ async def test_an_owner_that_is_not_one_person_is_wrong_usage(folder: Path) -> N
             for owner, said in owners.items():
                 with pytest.raises(InvalidFlag, match=rf"--{channel}-owner: .*{said}"):
                     await give(folder, channel, **{f"{channel}_owner": owner})
+        with pytest.raises(InvalidFlag) as wrong:
+            await give(folder, "telegram", telegram_owner="anna")
+        assert "access.owners" not in str(wrong.value)
 
 
 async def test_who_is_owner_already_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
