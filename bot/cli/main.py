@@ -31,7 +31,11 @@ MAX_COUNT = 1_000_000
 INIT_FLAGS = (
     ("name", "NAME", "the assistant's name"),
     ("timezone", "ZONE", "your time zone, such as Europe/Berlin (default: this machine's)"),
-    ("model", "PROVIDER/MODEL", "language model, such as anthropic/claude-sonnet-4-5 or ollama/qwen3"),
+    (
+        "model",
+        "PROVIDER/MODEL",
+        "language model, such as anthropic/claude-sonnet-4-5 or ollama/qwen3; none for no model",
+    ),
     ("base-url", "URL", "address of the model's server, if it is not the provider's usual one"),
     ("api-key-file", "FILE", "file with the provider's API key"),
     ("telegram-token-file", "FILE", "file with the token of your Telegram bot"),
