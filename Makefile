@@ -1,7 +1,7 @@
 # Commonplace. Needs make and Python >= 3.11; everything else goes into .venv, from the locks in requirements/.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run init test check again bench local mcp postgres postgres-server format docs pictures lock clean
+.PHONY: help install run init test check again bench local mcp postgres postgres-server format docs languages pictures lock clean
 
 PYTHON ?=
 ARGS ?=
@@ -40,6 +40,7 @@ check: .venv/dev $(EXTRAS)  ## everything: format, lint, types, documents, tests
 	@.venv/bin/ruff check --quiet .
 	@.venv/bin/mypy --no-error-summary
 	@$(PY) scripts/print_docs.py --check
+	@$(PY) scripts/languages.py --check
 	@$(PY) scripts/house.py --check
 	@echo "check: tests"
 	@$(PYTEST) --thorough --cache-clear $(CHECK_WORKERS) || { test $$? -eq 1 && $(MAKE) --no-print-directory again; }
@@ -68,6 +69,9 @@ format: .venv/dev  ## format the code and fix what the linter can
 docs: .venv/dev  ## print the documents that come from the code, and the pages' transcripts
 	@$(PY) scripts/print_docs.py
 	@$(PY) scripts/print_transcript.py
+
+languages: .venv/dev  ## bring the catalogues of texts in bot/locales up to date
+	@$(PY) scripts/languages.py
 
 pictures: .venv/dev  ## take the documents' pictures of the pages; wants chromium and chromium-driver
 	@$(PY) scripts/take_screenshots.py

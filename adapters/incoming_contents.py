@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from adapters.incoming_text import clean_line
-from bot import phrases
+from bot import english
 from bot.messages import Attachment
 
 QUOTED_CHARS = 4096
@@ -31,10 +31,10 @@ def is_picture(media_type: str) -> bool:
 
 def describe_sticker(name: str | None) -> str:
     """Return the words for a sticker; `name`: its name or emoji."""
-    return phrases.SENT_STICKER.format(emoji=clean_line(name)).replace(" ]", "]")
+    return english.SENT_STICKER.format(emoji=clean_line(name)).replace(" ]", "]")
 
 
 def describe_poll(question: str, options: Iterable[str]) -> str:
     """Return the words for a poll."""
     lines = "\n".join(f"- {clean_line(option)}" for option in options)
-    return phrases.SENT_POLL.format(question=clean_line(question), options=lines)
+    return english.SENT_POLL.format(question=clean_line(question), options=lines)

@@ -5,7 +5,7 @@ from enum import IntEnum
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bot.linked_people import find_linked
+from bot.linked_people import LinkGraph
 from bot.messages import OWNER_AT_TERMINAL, ChatId, IncomingMessage, PersonId
 from bot.state import access
 from bot.state.access import Decision
@@ -107,17 +107,25 @@ class Access:
         """Return how far a person is trusted, without what counts for them in some chats only."""
         return standing_of(person, self._rules, access.read_decision(db, str(person)))
 
-    def find_ids(self, db: "Connection", person: PersonId) -> frozenset[PersonId]:
+    def read_link_graph(self, db: "Connection") -> LinkGraph:
+        """Return who is linked with whom, for `find_ids` of many people."""
+        return LinkGraph(self.people, read_links(db))
+
+    def find_ids(
+        self, db: "Connection", person: PersonId, graph: LinkGraph | None = None
+    ) -> frozenset[PersonId]:
         """Return the ids of one person on all channels: `person`, and those of the others that may use the memory."""
-        counts = partial(self._may_use_memory, db)
-        found = find_linked(str(person), self.people, read_links(db), counts=counts)
-        return frozenset(map(PersonId.parse, found))
+        graph = graph or self.read_link_graph(db)
+        return frozenset(
+            map(PersonId.parse, graph.find(str(person), counts=partial(self._may_use_memory, db)))
+        )
 
     def list_linked(self, db: "Connection") -> list[tuple[str, ...]]:
         """Return the ids of everybody who has several that may use the memory, in order."""
         counts, links = partial(self._may_use_memory, db), read_links(db)
         known = {each for ids in (*self.people.values(), *links) for each in ids}
-        linked = {find_linked(each, self.people, links, counts=counts) for each in filter(counts, known)}
+        graph = LinkGraph(self.people, links)
+        linked = {graph.find(each, counts=counts) for each in filter(counts, known)}
         return sorted(tuple(sorted(ids)) for ids in linked if len(ids) > 1)
 
     def _may_use_memory(self, db: "Connection", person: str) -> bool:

@@ -37,7 +37,6 @@ log = logging.getLogger(__name__)
 LAST_STEP_PROMPT = (
     "This is the last step of this turn, without tools: answer with what you have, and say what is missing."
 )
-OUT_OF_STEPS = "I stopped after {steps} without finishing. Say “go on” and I'll continue from here."
 
 HIDDEN_RESULT = '{"note": "Not shown here: it comes from notes that the people in this turn may not use."}'
 
@@ -266,7 +265,9 @@ class Agent:
         if message.calls and last:
             message = replace(message, calls=(), raw=None)
             if not message.text.strip():
-                return replace(message, text=OUT_OF_STEPS.format(steps=_format_steps(steps)))
+                return replace(
+                    message, text=phrases.OUT_OF_STEPS.format(steps=phrases.STEPS.format(count=steps))
+                )
         calls = _renumber_calls(message.calls[:MAX_CALLS_PER_STEP], used)
         return message if calls == message.calls else replace(message, calls=calls, raw=None)
 
@@ -450,10 +451,6 @@ def _redact_closed_calls(closed: Collection[str], message: Message) -> Message:
             redacted = [replace(call, arguments="{}") if call.name in closed else call for call in calls]
             return replace(message, calls=tuple(redacted), raw=None)
     return message
-
-
-def _format_steps(count: int) -> str:
-    return f"{count} step{'s'[: count != 1]}"
 
 
 def _join_texts(*texts: str) -> str:

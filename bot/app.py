@@ -1,11 +1,14 @@
 """The commands `run`, `chat` and `chat -m`, given the settings."""
 
+import os
 from contextlib import AsyncExitStack, aclosing
 from secrets import token_hex
 
 from bot.access import TERMINAL
 from bot.cannot_start import CannotStart
 from bot.config.settings import Settings
+from bot.language.current import speaking
+from bot.language.system import system_language
 from bot.log import collect_secrets, log_context, log_to_file, redact_logs
 from bot.messages import OWNER_AT_TERMINAL, ChatId, IncomingMessage
 from bot.service.adapters import open_terminal, print_reply
@@ -74,7 +77,7 @@ async def talk(settings: Settings, *, session: str) -> None:
             secrets=collect_secrets(settings),
         )
         assistant.services.live_settings.on_read(lambda new: lines.redact(collect_secrets(new)))
-        terminal = open_terminal(assistant, session=session)
+        terminal = await open_terminal(assistant, session=session)
         assistant.attach(terminal)
         async with assistant.services.background:
             await run_channels([terminal], assistant, leaving)
@@ -95,9 +98,11 @@ async def ask_once(settings: Settings, text: str, *, session: str) -> None:
             sender=OWNER_AT_TERMINAL,
             text=text,
             sent_at=settings.now(),
+            language=system_language(os.environ),
         )
         reply = ""
-        with log_context(f"message-{message.id}", chat=message.chat):
+        language = await assistant.services.languages.load(message.sender, told=message.language)
+        with log_context(f"message-{message.id}", chat=message.chat), speaking(language):
             async with aclosing(assistant.answer(message)) as answer:
                 async for part in answer:
                     reply = part.text

@@ -16,6 +16,7 @@ from bot.chat_queues import ChatQueues
 from bot.commands.command import command_in
 from bot.delivery import Delivery
 from bot.dispatch import Agents, Dispatcher
+from bot.language.current import speaking
 from bot.log.context import log_context
 from bot.message_batch import add_parts_of_stopped_turn, peek_batch, take_command_parts, take_similar
 from bot.messages import Adapter, ChatId, IncomingMessage, NotAccepted, ReplyPart
@@ -114,15 +115,22 @@ class Assistant:
         standing = await self.services.access.standing_of(message.sender, message.groups)
         if standing is Standing.STRANGER:
             self.services.metrics.count_refusal(message.chat.channel)
-            return self._notify(message, await self.services.pairing.greet(message))
+            with speaking(self.services.languages.of(message)):
+                return self._notify(message, await self.services.pairing.greet(message))
         if standing is not Standing.OWNER and (
             wait := self.services.rate.check(message.sender, message.sent_at)
         ):
             self.services.metrics.count_refusal(message.chat.channel)
-            is_first = self.services.rate.should_notify(message.sender)
-            return self._notify(message, phrases.TOO_MANY_MESSAGES.format(seconds=wait) if is_first else "")
+            if not self.services.rate.should_notify(message.sender):
+                return False
+            with speaking(await self._load_language(message)):
+                return self._notify(message, phrases.TOO_MANY_MESSAGES.format(seconds=wait))
+        await self._load_language(message)
         # If this were cancelled in between, the message would be on disk and known, but nobody would answer it.
         return await run_to_completion(self._admit(message))
+
+    async def _load_language(self, message: IncomingMessage) -> str:
+        return await self.services.languages.load(message.sender, told=message.language)
 
     async def _admit(self, message: IncomingMessage) -> bool:
         """Store a message and queue it in its chat; one that is already known does not count against the rate limit."""
@@ -163,6 +171,8 @@ class Assistant:
         for chat in await self._migrations.load():
             self._migrate_chat(chat)
         messages, notices = await self.services.inbox.claim(self.serves)
+        for each in messages:
+            await self._load_language(each.message)
         for each in messages:
             if each.turn and each.turn != each.number:
                 self._joined.setdefault(each.turn, []).append(each.message.id)
@@ -237,7 +247,8 @@ class Assistant:
 
     async def _handle_concurrently(self, received: InboxMessage) -> None:
         """Answer a command that need not wait for its chat."""
-        with log_context(_turn_key(received), chat=received.message.chat):
+        language = self.services.languages.of(received.message)  # at once: a stop may come any moment
+        with log_context(_turn_key(received), chat=received.message.chat), speaking(language):
             await self._answer_concurrently(received)
 
     async def _answer_concurrently(self, received: InboxMessage) -> None:
@@ -249,7 +260,8 @@ class Assistant:
 
     async def _handle(self, received: InboxMessage, behind: deque[InboxMessage]) -> None:
         """Answer a message and deliver the reply; errors end here, so that the chat's queue goes on."""
-        with log_context(_turn_key(received), chat=received.message.chat):
+        language = self.services.languages.of(received.message)  # at once: a stop may come any moment
+        with log_context(_turn_key(received), chat=received.message.chat), speaking(language):
             await self._answer_in_turn(received, behind)
 
     async def _answer_in_turn(self, received: InboxMessage, behind: deque[InboxMessage]) -> None:
@@ -472,7 +484,8 @@ class Assistant:
 
     async def _deliver_notice(self, notice: QueuedNotice, behind: deque[QueuedNotice]) -> None:
         del behind
-        with log_context(f"notice-{notice.number}", chat=notice.chat):
+        language = await self.services.languages.of_chat(notice.chat)
+        with log_context(f"notice-{notice.number}", chat=notice.chat), speaking(language):
             if notice.attempts >= MAX_TURN_ATTEMPTS:
                 log.error(
                     "gave up notice %d to %s: it crashed the program repeatedly", notice.number, notice.chat

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Literal
 
 from bot import phrases
 from bot.change_names import ChangeNames
-from bot.fact_history import format_day
+from bot.language.text import Plural, join_sentences
 from bot.line_origin import bare_words
 from bot.sanitize import one_line, strip_controls
 from bot.state.changes import Change, read_chain
 from bot.state.database import format_timestamp
-from bot.timeparse import moment_in_short
+from bot.timeparse import day_in_words, moment_in_short
 from bot.undo_plan import UndoRefused
 from bot.visible_names import escape_path
 from memory.line_diff import LineDiff
@@ -130,7 +130,7 @@ def describe_change(shown: ShownChange, names: ChangeNames, now: datetime, *, to
             if any(map(str.strip, shown.change.lines.new))
             else phrases.CHANGE_REMOVED_OF
         )
-        head += f" {phrase.format(people=touches)}"
+        head = join_sentences([head, phrase.format(people=touches)])
     return "\n\n".join(
         filter(None, [head, _fenced(format_diff(shown.change.lines)), _describe_future(shown)])
     )
@@ -140,25 +140,25 @@ def describe_origin(shown: ShownChange, names: ChangeNames, now: datetime) -> st
     """Return when, where, by whom and how a change was made, as Markdown."""
     change = shown.change
     origin = change.origin
+    chat = phrases.CHANGE_CHAT.format(chat=names.chat(origin.chat)) if origin.chat and origin.person else ""
+    model = phrases.CHANGE_MODEL.format(model=one_line(origin.model)) if origin.model else ""
     head = phrases.CHANGE_HEAD.format(
         number=change.number,
         path=escape_path(change.path),
         line=change.lines.line + min(change.lines.lead, max(len(change.lines.new) - 1, 0)),
         time=format_time(change.at, now),
         who=names.author(change),
+        chat=chat,
+        made_by=phrases.CHANGE_MADE_BY.get(origin.made_by, ""),
+        model=model,
     )
-    if origin.chat and origin.person:
-        head += phrases.CHANGE_CHAT.format(chat=names.chat(origin.chat))
-    head += phrases.CHANGE_MADE_BY.get(origin.made_by, "")
-    if origin.model:
-        head += phrases.CHANGE_MODEL.format(model=one_line(origin.model))
-    told = [f"{head}."]
+    told = [head]
     if origin.says:
-        told.append(phrases.CHANGE_SAYS.format(says=one_line(", ".join(origin.says))))
+        told.append(phrases.CHANGE_SAYS.format(says=one_line(phrases.COMMA.join(origin.says))))
     if shown.state in ("undo", "redo"):
         phrase = phrases.CHANGE_IS_UNDO if shown.state == "undo" else phrases.CHANGE_IS_REDO
         told.append(phrase.format(number=shown.root))
-    return " ".join(told)
+    return join_sentences(told)
 
 
 def _describe_future(shown: ShownChange) -> str:
@@ -179,7 +179,7 @@ def quote_lines(lines: Sequence[str]) -> str:
     filled = list(dropwhile(lambda line: not line.strip(), lines))
     shown = [f"> {one_line(line, limit=SHOWN_LINE_CHARS)}".rstrip() for line in filled[:SHOWN_LINES]]
     more = len(filled) - len(shown)
-    return "\n".join([*shown, *([f"> {_format_more(more)}"] if more else [])])
+    return "\n".join([*shown, *([f"> {phrases.CHANGE_MORE_LINES.format(count=more)}"] if more else [])])
 
 
 def describe_refusal(refusal: UndoRefused) -> str:
@@ -191,14 +191,13 @@ def describe_refusal(refusal: UndoRefused) -> str:
         told.append(phrases.UNDO_LATER_HINT.format(by=refusal.by))
     if refusal.diff:
         told.append(phrases.UNDO_EDITED_DIFF)
-    return "\n\n".join(filter(None, [" ".join(told), _fenced(strip_controls(refusal.diff))]))
+    return "\n\n".join(filter(None, [join_sentences(told), _fenced(strip_controls(refusal.diff))]))
 
 
-def format_period(period: tuple[str, str], settings: "Settings") -> str:
-    """Return a phrase, given for one day and for more, with the days that changes are kept; "" if that is forever."""
+def format_period(period: Plural, settings: "Settings") -> str:
+    """Return a phrase with the days that changes are kept; "" if that is forever."""
     days = settings.memory.changes.keep_days
-    one, more = period
-    return (one if days == 1 else more.format(days=days)) if days else ""
+    return period.format(count=days) if days else ""
 
 
 def describe_coverage(settings: "Settings") -> str:
@@ -242,12 +241,7 @@ def format_diff(lines: LineDiff, *, most: int = DIFF_LINES, line_chars: int = DI
     rows = [strip_controls(row) for row in _compare(lines)]
     shown = [row if len(row) <= line_chars else f"{row[:line_chars]}…" for row in rows[:most]]
     more = len(rows) - len(shown)
-    return "\n".join([*shown, *([_format_more(more)] if more else [])])
-
-
-def _format_more(lines: int) -> str:
-    phrase = phrases.CHANGE_MORE_LINE if lines == 1 else phrases.CHANGE_MORE_LINES
-    return phrase.format(count=lines)
+    return "\n".join([*shown, *([phrases.CHANGE_MORE_LINES.format(count=more)] if more else [])])
 
 
 def _compare(lines: LineDiff) -> Iterator[str]:
@@ -280,4 +274,4 @@ def _format_day(day: date, today: date) -> str:
         return phrases.CHANGE_TODAY
     if day == today - timedelta(1):
         return phrases.CHANGE_YESTERDAY
-    return phrases.CHANGE_ON.format(date=format_day(day))
+    return phrases.CHANGE_ON.format(date=day_in_words(day))

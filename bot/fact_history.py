@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bot import phrases
 from bot.note_refs import format_note_ref
 from bot.sanitize import one_line
+from bot.timeparse import day_in_words
 
 if TYPE_CHECKING:
     from memory.search import SearchHit
@@ -71,23 +72,19 @@ def describe_histories(hits: Sequence["SearchHit"]) -> list[str]:
         current, *earlier = history.versions
         before = [
             phrases.FACT_TOLD.format(
-                text=_shorten(hits[each.numbers[-1]].snippet), date=format_day(each.since)
+                text=_shorten(hits[each.numbers[-1]].snippet), date=day_in_words(each.since)
             )
             for each in earlier
         ]
         more = ["…"] if len(before) > MAX_TOLD_BEFORE else []
         say = phrases.FACT_SINCE if history.is_current else phrases.FACT_FROM
         told = say.format(
-            date=format_day(current.since), before="; ".join([*before[:MAX_TOLD_BEFORE], *more])
+            date=day_in_words(current.since),
+            before=phrases.LIST_MARK.join([*before[:MAX_TOLD_BEFORE], *more]),
         )
         for number in current.numbers:
             lines[number] = told
     return lines
-
-
-def format_day(day: date) -> str:
-    """Return a day in words: "4 December 2025"."""
-    return f"{day.day} {day:%B %Y}"
 
 
 def _describe_earlier(hit: "SearchHit") -> str:
@@ -95,7 +92,7 @@ def _describe_earlier(hit: "SearchHit") -> str:
         return ""
     path, _, line = hit.superseded_by.rpartition(":")
     place = format_note_ref(path, int(line), int(line))
-    return phrases.FACT_CHANGED.format(date=format_day(hit.told), place=place)
+    return phrases.FACT_CHANGED.format(date=day_in_words(hit.told), place=place)
 
 
 def _read_hit(hit: "SearchHit") -> ToldPassage | None:

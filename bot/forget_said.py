@@ -21,7 +21,8 @@ from bot.state.conversation_entries import list_entry_heads, read_span
 from bot.state.conversation_list import ListedConversation, find_conversation
 from bot.state.database import format_timestamp
 from bot.state.forgetting import ENTRIES, ForgetRequest, StoredRow
-from memory.forgetting import EverythingToForget, WordsToForget
+from memory import disk
+from memory.forgetting import EverythingToForget, TextsToForget
 
 if TYPE_CHECKING:
     from apsw import Connection
@@ -44,6 +45,10 @@ class NothingSaid(Exception):
 
 class StillAnswering(Exception):
     """The conversation is being answered, so what is removed might be stored again."""
+
+
+class TypedLinesKept(Exception):
+    """The lines that were typed in the terminal cannot be removed from its history; says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +86,6 @@ class _Removal:
     messages: int = 0
     documents: list[int] = field(default_factory=list)
     """Numbers of the documents that came with the messages."""
-    typed: list[str] = field(default_factory=list)
-    """Lines that people wrote."""
 
 
 async def find_said(services: "Services", part: SaidPart) -> FoundSaid:
@@ -118,19 +121,22 @@ async def find_said(services: "Services", part: SaidPart) -> FoundSaid:
 async def forget_said(services: "Services", part: SaidPart, *, upto: int) -> tuple[int, str]:
     """Forget all entries of a part up to a seq, as far as `find_said` showed them.
 
-    Return how many messages that were, and why a trace may be left on the disk ("" if none is); the next `/forget`
-    erases it then. Raises NothingSaid, StillAnswering and StateFault; nothing is removed then.
+    Return how many messages that were, and why a trace may be left on the disk ("" if none is); the next `/forget`, or
+    the night, erases it then. Raises NothingSaid, StillAnswering, TypedLinesKept and StateFault; then nothing but lines
+    of the terminal's history was removed.
     """
     zone, at = services.now().tzinfo, format_timestamp(services.now())
     removal = _Removal()
 
+    # First, since only the messages say which lines these are: after a crash in between, they are still there.
+    if typed := await services.state.read(lambda db: _read_typed(db, part, upto=upto, zone=zone)):
+        try:
+            await services.forgetting.forget_typed(TextsToForget(typed))
+        except OSError as error:
+            raise TypedLinesKept(disk.reason(error)) from error
+
     def remove(db: "Connection") -> None:
-        if forgetting.is_being_answered(db, part.conversation):
-            raise StillAnswering
-        heads = [each for each in _find_heads(db, part, zone=zone) if each.seq <= upto]
-        listed = find_conversation(db, part.conversation)
-        if listed is None or not heads:
-            raise NothingSaid
+        heads = _find_removable(db, part, upto=upto, zone=zone)
         first, last = heads[0].seq, heads[-1].seq
         seqs = sorted({each.seq for each in heads} | _find_summaries(db, part.conversation, since=first))
         for start in range(0, len(seqs), _BATCH_ENTRIES):
@@ -144,16 +150,36 @@ async def forget_said(services: "Services", part: SaidPart, *, upto: int) -> tup
             documents=removal.documents,
             title=part.day is None,
         )
-        if listed.chat.partition(":")[0] != TERMINAL:
-            removal.typed.clear()
-        # Kept until the files were written anew: whatever happens from here on, the next `/forget` does that.
+        # Kept until the files were written anew: whatever happens from here on, that is done later.
         name = f"conversation/{part.conversation}"
         asked = ForgetRequest(name, "http", "", "", "[]", at, key=token_hex(8), unfinished=True)
         forgetting.save_request(db, asked)
 
     await services.state.change(remove)
-    typed = WordsToForget("", removal.typed) if removal.typed else None
-    return removal.messages, await services.forgetting.erase_traces(typed)
+    return removal.messages, await services.forgetting.erase_traces()
+
+
+def _find_removable(db: "Connection", part: SaidPart, *, upto: int, zone: tzinfo | None) -> list[EntryHead]:
+    """Return the entries that may be removed now, at least one. Raises NothingSaid and StillAnswering."""
+    if forgetting.is_being_answered(db, part.conversation):
+        raise StillAnswering
+    heads = [each for each in _find_heads(db, part, zone=zone) if each.seq <= upto]
+    if not heads:
+        raise NothingSaid
+    return heads
+
+
+def _read_typed(db: "Connection", part: SaidPart, *, upto: int, zone: tzinfo | None) -> list[str]:
+    """Return what was typed in the terminal; nothing for other chats. Raises as `_find_removable`."""
+    seqs = [each.seq for each in _find_removable(db, part, upto=upto, zone=zone) if each.kind == "user"]
+    listed = find_conversation(db, part.conversation)
+    if listed is None or listed.chat.partition(":")[0] != TERMINAL:
+        return []
+    typed = list[str]()
+    for start in range(0, len(seqs), _BATCH_ENTRIES):
+        rows = forgetting.read_entries(db, part.conversation, seqs[start : start + _BATCH_ENTRIES])
+        typed += [str(own_words(message)) for row in rows if (message := _decode_user(row))]
+    return typed
 
 
 def _find_heads(db: "Connection", part: SaidPart, *, zone: tzinfo | None) -> list[EntryHead]:
@@ -180,8 +206,9 @@ def _summarized_upto(payload: str) -> float:
 
 def _blank(rows: Sequence[StoredRow], removal: _Removal) -> Iterator[tuple[StoredRow, str | None]]:
     """Yield each row that says something, with what is left of it."""
+    everything = EverythingToForget()
     for row in rows:
-        new = entry_without(row, EverythingToForget())
+        new = entry_without(row, everything)
         if new == row.text:
             continue
         removal.messages += row.kind in _SAID
@@ -192,11 +219,15 @@ def _blank(rows: Sequence[StoredRow], removal: _Removal) -> Iterator[tuple[Store
 
 def _note_sent(row: StoredRow, removal: _Removal) -> None:
     """Note what is stored elsewhere of a message."""
+    if message := _decode_user(row):
+        removal.documents += [each.number for each in message.documents if isinstance(each.number, int)]
+
+
+def _decode_user(row: StoredRow) -> UserMessage | None:
+    """Return a person's message without its pictures; None if it is damaged."""
     try:
         fields: Any = json.loads(row.text)
         message = decode_message("user", {**fields, "images": ()})
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return
-    if isinstance(message, UserMessage):
-        removal.documents += [each.number for each in message.documents if isinstance(each.number, int)]
-        removal.typed += str(own_words(message)).split("\n")
+        return None
+    return message if isinstance(message, UserMessage) else None

@@ -36,6 +36,7 @@ from memory.errors import MemoryFault
 from memory.forgetting import FORGOTTEN, NoteLines, WordsToForget
 from memory.listing import Problem
 from memory.memory import Memory
+from memory.surrogates import replace_surrogates
 
 if TYPE_CHECKING:
     from bot.conversations.search import ConversationSearch
@@ -132,7 +133,7 @@ class ForgetService:
         be read.
         """
         await self.clean_up()
-        await self._complete_earlier()
+        await self.complete_earlier()
         await OnceWriter(self._memory, self._state).settle_open()  # a torn line is shown whole
         wanted = WordsToForget(query)
         if wanted.is_blank:
@@ -187,7 +188,7 @@ class ForgetService:
         if asked is None or not secrets.compare_digest(asked.code.encode(), code.upper().encode()):
             raise NothingToForget
         if asked.outcome and asked.key == key:
-            await self._complete_earlier()  # the program may have died before the files were written anew
+            await self.complete_earlier()  # the program may have died before the files were written anew
             return _load_outcome(asked)
         if asked.outcome:
             raise AlreadyForgotten
@@ -279,25 +280,26 @@ class ForgetService:
                 others.append(each)
         return _StoredPassages(tuple(shown), tuple(others))
 
-    async def _complete_earlier(self) -> None:
-        """Erase what earlier removals that were interrupted have left in free pages of the files, if possible."""
+    async def complete_earlier(self) -> None:
+        """Erase what removals that were interrupted have left in free pages of the files, if possible.
+
+        Raises StateFault.
+        """
         if await self._state.read(forgetting.is_unfinished):
             await self.erase_traces()
 
-    async def erase_traces(self, typed: WordsToForget | None = None) -> str:
-        """Erase from the disk what removals have left in free pages, and `typed` from the inputs that a channel keeps.
+    async def forget_typed(self, typed: WordsToForget) -> None:
+        """Delete matching inputs that a channel keeps. Raises OSError."""
+        await asyncio.to_thread(self._forget_typed, typed)
 
-        Return why a trace may be left; "" if none is. Until that is so, each later `/forget` tries again.
+    async def erase_traces(self) -> str:
+        """Erase from the disk what removals have left in free pages.
+
+        Return why a trace may be left; "" if none is. Until that is so, each `/forget` and each night tries again.
         """
-        problem = ""
-        if typed:
-            try:
-                await asyncio.to_thread(self._forget_typed, typed)
-            except OSError as error:
-                problem = f"the lines typed before: {disk.reason(error)}"
         if not (left := await self._wipe_free_space(WordsToForget(""))):
             await self._state.change(forgetting.mark_finished)
-        return problem or left
+        return left
 
     async def _wipe_free_space(self, words: WordsToForget) -> str:
         """Free the disk space of deleted texts; return why that failed, or ""."""
@@ -527,7 +529,9 @@ def _parse_json(text: str) -> Any:
 
 
 def _dump_json(fields: Any) -> str:
-    return json.dumps(fields, ensure_ascii=False)
+    text = json.dumps(fields, ensure_ascii=False)
+    # Half a character, or a byte that is no UTF-8, can only be stored as an escape.
+    return text if replace_surrogates(text) == text else json.dumps(fields)
 
 
 def _excerpt_of(row: StoredRow, to_forget: WordsToForget) -> str:

@@ -12,4 +12,4 @@ if TYPE_CHECKING:
 def describe_says(hit: "SearchHit") -> str:
     """Return a line that names whose words a hit is; "" for its writer's own, and if its text says so itself."""
     hidden = set(hit.says).difference(find_says(hit.snippet))
-    return phrases.SAYS_WHO.format(names=", ".join(hit.says)) if hidden else ""
+    return phrases.SAYS_WHO.format(names=phrases.COMMA.join(hit.says)) if hidden else ""

@@ -27,7 +27,7 @@ async def link(services: "Services", person: PersonId, other: PersonId, *, by: P
             if refusal := _refuse(services, db, each):
                 return refusal
         is_new = save_link(db, str(person), str(other), by=str(by), at=format_timestamp(services.now()))
-        ids = ", ".join(sorted(map(str, services.access.find_ids(db, person))))
+        ids = phrases.COMMA.join(sorted(map(str, services.access.find_ids(db, person))))
         phrase = phrases.LINKED if is_new else phrases.LINKED_ALREADY
         return phrase.format(ids=ids, person=person, other=other)
 
@@ -69,7 +69,7 @@ def _refuse(services: "Services", db: "Connection", person: PersonId) -> str:
     channel = channels.get(person.channel)
     if channel is None:
         return phrases.LINK_NO_CHANNEL.format(
-            channel=person.channel, channels=", ".join([*channels, TERMINAL])
+            channel=person.channel, channels=phrases.COMMA.join([*channels, TERMINAL])
         )
     if "/" in person.id or channel.explain_invalid_person(person.id):
         return phrases.LINK_NO_ID.format(account=person, who=phrases.LINK_WHO)
@@ -87,7 +87,7 @@ def _list_rows(services: "Services", db: "Connection") -> Iterator[str]:
     for name, ids in access.people.items():
         idle = [each for each in ids if access.read_standing(db, PersonId.parse(each)) < Standing.ALLOWED]
         phrase = phrases.LINK_ROW_SET_BUT if idle else phrases.LINK_ROW_SET
-        yield phrase.format(name=name, ids=", ".join(ids), idle=", ".join(idle))
+        yield phrase.format(name=name, ids=phrases.COMMA.join(ids), idle=phrases.COMMA.join(idle))
     for pair in read_links(db):
         row = phrases.LINK_ROW.format(person=pair[0], other=pair[1])
         yield phrases.LINK_ROW_BUT.format(row=row, why=why) if (why := _why_idle(services, db, pair)) else row

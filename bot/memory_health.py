@@ -7,6 +7,7 @@ from typing import Any
 
 from bot import phrases
 from bot.conversations.core_note import count_visible_lines, is_too_long, length_warning, read_core_note
+from bot.language.text import join_sentences
 from bot.note_refs import format_note_ref
 from bot.visible_names import escape_path
 from memory.health.report import Finding, FindingKind, HealthReport, Place, shorten
@@ -84,19 +85,18 @@ def describe_health(report: HealthReport, *, most: int) -> list[FindingGroup]:
 
 def summarize_health(report: HealthReport) -> str:
     """Return one or two sentences on what was read and found."""
-    notes = phrases.HEALTH_NOTE if report.notes == 1 else phrases.HEALTH_NOTES.format(count=report.notes)
+    notes = phrases.NOTES.format(count=report.notes)
     count = len(report.findings) + sum(report.left_out.values())
     told = [
         phrases.HEALTH_NOTHING.format(notes=notes)
         if not count
-        else phrases.HEALTH_FOUND_ONE.format(notes=notes)
-        if count == 1
         else phrases.HEALTH_FOUND.format(notes=notes, count=count)
     ]
     if report.unread:
-        phrase = phrases.HEALTH_UNREAD_NOTE if report.unread == 1 else phrases.HEALTH_UNREAD_NOTES
-        told.append(phrases.HEALTH_UNREAD.format(notes=phrase.format(count=report.unread)))
-    return " ".join(told)
+        told.append(
+            phrases.HEALTH_UNREAD.format(notes=phrases.HEALTH_UNREAD_NOTES.format(count=report.unread))
+        )
+    return join_sentences(told)
 
 
 def format_health(report: HealthReport, *, most: int) -> str:
@@ -142,8 +142,8 @@ def _describe_advice(kind: FindingKind, findings: Sequence[Finding], report: Hea
     folders = [report.find_read_only_folder(place) for each in findings for place in each.places]
     told = [phrases.HEALTH_ADVICE[kind]] if any(find_commands(each, report) for each in findings) else []
     if names := [f"{name}/" for name in dict.fromkeys(filter(None, folders))]:
-        told.append(phrases.HEALTH_READ_ONLY.format(folders=", ".join(names)))
-    return " ".join(told)
+        told.append(phrases.HEALTH_READ_ONLY.format(folders=phrases.COMMA.join(names)))
+    return join_sentences(told)
 
 
 def _describe_finding(finding: Finding, report: HealthReport) -> FindingText:
@@ -162,8 +162,7 @@ def _describe_finding(finding: Finding, report: HealthReport) -> FindingText:
         phrase = phrases.HEALTH_NEWER if finding.kind == "superseded" else phrases.HEALTH_AS_IN
         why = phrase.format(place=_format_place(finding.about), text=finding.about.text)
     if finding.more:
-        phrase = phrases.HEALTH_MORE_PLACE if finding.more == 1 else phrases.HEALTH_MORE_PLACES
-        why = f"{why} {phrase.format(count=finding.more)}"
+        why = join_sentences([why, phrases.HEALTH_MORE_PLACES.format(count=finding.more)])
     commands = find_commands(finding, report)
     if any(len(command) > MAX_COMMAND_CHARS for command in commands):
         commands = find_commands(replace(finding, new_text=None), report)

@@ -115,6 +115,8 @@ class IncomingMessage:
     such as `GUILD/@ROLE`."""
     more_soon: bool = False
     """Whether another part is on its way, as in an album; it is awaited for a moment."""
+    language: str = ""
+    """Code of the language that the sender's app is set to, such as `de` or `zh-CN`; "" if unknown."""
 
     @property
     def is_blank(self) -> bool:

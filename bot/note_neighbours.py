@@ -9,7 +9,7 @@ from memory.search import Neighbour
 
 def describe_neighbours(neighbours: Sequence[Neighbour]) -> str:
     """Return a line that names notes one step along links from the results, each with its link."""
-    return phrases.NEIGHBOURS.format(notes=", ".join(map(_describe, neighbours)))
+    return phrases.NEIGHBOURS.format(notes=phrases.COMMA.join(map(_describe, neighbours)))
 
 
 def _describe(neighbour: Neighbour) -> str:

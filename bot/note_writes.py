@@ -106,15 +106,22 @@ class OnceWriter:
         return await self._state.read(lambda db: note_effects.find_effect(db, key)) is not None
 
     async def append(
-        self, path: str, block: str, *, key: str, title: str, origin: ChangeOrigin
+        self,
+        path: str,
+        block: str,
+        *,
+        key: str,
+        title: str,
+        origin: ChangeOrigin,
+        check: Callable[["Connection"], None] = lambda db: None,
     ) -> WriteResult:
         """Append a block of Markdown to a note, unchanged; a new note begins with `# title`.
 
-        A blank line separates it from the text before, unless both are bullets.
+        A blank line separates it from the text before, unless both are bullets. `check` raises EditRefused if the
+        block must not be written any more; it runs in the transaction that stores the intent.
         """
-        return await self._append_once(
-            NoteDraft(path, format_block(block), title), _write_key(key, "append", path, block), origin
-        )
+        draft = NoteDraft(path, format_block(block), title)
+        return await self._append_once(draft, _write_key(key, "append", path, block), origin, check=check)
 
     async def append_missing(
         self,
@@ -191,12 +198,24 @@ class OnceWriter:
             return None
         return known if clean_text(text).strip("\n") in note.text else None
 
-    async def edit(self, path: str, old: str, new: str, *, key: str, origin: ChangeOrigin) -> WriteResult:
-        """Replace one passage as `Memory.edit` does; a retry with the same key returns where it is."""
+    async def edit(
+        self,
+        path: str,
+        old: str,
+        new: str,
+        *,
+        key: str,
+        origin: ChangeOrigin,
+        check: Callable[["Connection"], None] = lambda db: None,
+    ) -> WriteResult:
+        """Replace one passage as `Memory.edit` does; a retry with the same key returns where it is.
+
+        `check`: as for `append`.
+        """
         old, new = normalize_passages(old, new)
         intent = {"edit": {"old": old, "new": new}}
         key = _write_key(key, "edit", path, old, new)
-        return await self._write_once(path, intent, key, origin, existing=True)
+        return await self._write_once(path, intent, key, origin, existing=True, check=check)
 
     async def create(self, path: str, text: str, *, key: str, origin: ChangeOrigin) -> WriteResult:
         """Write a new note. Raises NoteExists if there is one, NothingToWrite."""
@@ -323,9 +342,16 @@ class OnceWriter:
         except StateFault as fault:
             raise _cannot_record(path, fault) from fault
 
-    async def _append_once(self, draft: NoteDraft, key: str, origin: ChangeOrigin) -> WriteResult:
+    async def _append_once(
+        self,
+        draft: NoteDraft,
+        key: str,
+        origin: ChangeOrigin,
+        *,
+        check: Callable[["Connection"], None] = lambda db: None,
+    ) -> WriteResult:
         intent = {"append": {"block": draft.block, "title": draft.title, "at": draft.at}}
-        return await self._write_once(draft.path, intent, key, origin, existing=False)
+        return await self._write_once(draft.path, intent, key, origin, existing=False, check=check)
 
     async def _write_once(
         self,
@@ -336,8 +362,9 @@ class OnceWriter:
         *,
         existing: bool,
         alone: bool = False,
+        check: Callable[["Connection"], None] = lambda db: None,
     ) -> WriteResult:
-        """Write once. `alone`: the text becomes a new note, whose path is the first free name."""
+        """Write once. `alone`: the text becomes a new note under the first free name. `check`: see `append`."""
         names, taken, state = _free_names(path), set[str](), BlockingState(self._state)
 
         def write(note: LockedNote, place: str) -> WriteResult | None:
@@ -354,10 +381,12 @@ class OnceWriter:
                 if alone and not note.is_empty:
                     taken.add(place)
                     return None
-                written = self._begin_write(note, known.intent if known else intent, key, origin, state)
+                written = self._begin_write(
+                    note, known.intent if known else intent, key, origin, state, check
+                )
             else:
                 written = recover_write(note, known.intent) or self._begin_write(
-                    note, known.intent, key, origin, state
+                    note, known.intent, key, origin, state, check
                 )
             self._empty_trash_of(known.intent if known else intent)
             try:
@@ -390,6 +419,7 @@ class OnceWriter:
         key: str,
         origin: ChangeOrigin,
         state: BlockingState,
+        check: Callable[["Connection"], None],
     ) -> WriteResult:
         """Store what is about to change, then change it."""
         at = self._state.at()
@@ -405,6 +435,7 @@ class OnceWriter:
             wanted, lines = plan_write(note, intent)
 
         def save(db: "Connection") -> None:
+            check(db)
             if number:  # `/forget` may have come between
                 find_undoable(db, number)
             note_effects.save_intent(db, key, note.path, wanted, at=at)
@@ -438,7 +469,8 @@ class OnceWriter:
 
 def _restore_intent(wanted: "RestorePlan") -> Mapping[str, Any]:
     block = format_block(wanted.text)
-    if wanted.is_whole:
+    if wanted.is_whole:  # as it was: nothing is around it that blank lines or control characters could spoil
+        block = wanted.text.removesuffix("\n")
         return {"append": {"block": block, "title": "", "at": ""}, "alone": True, "trash": wanted.file}
     if wanted.replaces:
         return {"correct": asdict(wanted.replaces), "trash": wanted.file}

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 from bot import phrases
 from bot.access import TERMINAL, Standing, standing_of
 from bot.buttons import buttons_for
+from bot.language.current import speaking
+from bot.language.people import MAX_CODE_CHARS, PeopleLanguages
+from bot.language.text import join_sentences
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId
 from bot.pairing_codes import CODE_LENGTH, find_by_code, generate_code, normalize_code
 from bot.pairing_requests import (
@@ -25,6 +28,7 @@ from bot.sanitize import one_line
 from bot.state import access, inbox
 from bot.state.access import Decision, PairingRequest
 from bot.state.database import format_timestamp
+from bot.state.languages import save_told
 from bot.timeparse import moment_in_short
 
 if TYPE_CHECKING:
@@ -52,12 +56,6 @@ ANSWER_RETENTION = timedelta(days=30)
 
 _TURNED_AWAY_KEY = "turned away "
 """How the keys of the notices begin that tell owners that some were turned away."""
-_LET_IN_PHRASES: dict[Decision, str] = {
-    "owner": phrases.IS_OWNER,
-    "allowed": phrases.MAY_TALK,
-    "guest": phrases.MAY_TALK_AS_GUEST,
-}
-"""What is answered to an owner who has let somebody in."""
 
 
 class Pairing:
@@ -74,6 +72,7 @@ class Pairing:
         now: Callable[[], datetime],
         wake: Callable[[], None] = lambda: None,
         home_of: Callable[[PersonId], ChatId | None] = lambda person: None,
+        languages: PeopleLanguages | None = None,
     ) -> None:
         """`wake` is called when a notice has been put into the outbox.
 
@@ -84,6 +83,7 @@ class Pairing:
         self._now = now
         self._wake = wake
         self._home_of = home_of
+        self._languages = languages or PeopleLanguages(state)
         self._refused: OrderedDict[PersonId, tuple[datetime, int]] = OrderedDict()
         """Strangers who were told lately that they cannot talk here: since when, how often; the earliest first."""
         self._turned_away_at: datetime | None = None
@@ -156,7 +156,8 @@ class Pairing:
                 self._hint(db, message.sender, stranger.code),
             )
             for owner, home in self._owner_homes(db).items():
-                self._announce(db, stranger, owner=owner, home=home)
+                with speaking(self._languages.read(db, owner)):
+                    self._announce(db, stranger, owner=owner, home=home)
         elif not format_timestamp(now - REFUSAL_PERIOD) < stranger.told_at <= format_timestamp(now):
             stranger = replace(
                 stranger,
@@ -172,6 +173,7 @@ class Pairing:
         else:
             return ""
         access.save_pairing_request(db, stranger)
+        save_told(db, person, message.language[:MAX_CODE_CHARS])
         return phrases.PAIRING.format(code=stranger.code, minutes=minutes_left(stranger, now))
 
     def _owner_homes(self, db: "Connection") -> dict[str, ChatId]:
@@ -216,12 +218,13 @@ class Pairing:
         last = self._turned_away_at
         if last is not None and now - ANNOUNCEMENT_PERIOD < last <= now:
             return False
-        text = phrases.ASKS_TURNED_AWAY.format(count=MAX_PENDING_CODES)
-        choices = buttons_for((Choice(phrases.CHOICE_CLEAR, "/pair clear"),))
         since, at = format_timestamp(now - ANNOUNCEMENT_PERIOD), format_timestamp(now)
         for owner, home in self._owner_homes(db).items():
             key = f"{_TURNED_AWAY_KEY}{owner} "
             if not inbox.read_notice_times(db, key, since=since, until=at):
+                with speaking(self._languages.read(db, owner)):
+                    text = phrases.ASKS_TURNED_AWAY.format(count=MAX_PENDING_CODES)
+                    choices = buttons_for((Choice(phrases.CHOICE_CLEAR, "/pair clear"),))
                 inbox.add_notice(db, str(home), text, key=f"{key}{at}", owner="", at=at, choices=choices)
         return True
 
@@ -279,7 +282,9 @@ class Pairing:
             stranger = find_by_code(given, self._load_pending(db, now))
             if stranger is None:
                 if (decided := access.read_answer(db, _key_of(given))) is not None:
-                    return f"{decided} {phrases.PAIR_OWNER_USED}" if decision == "owner" else decided
+                    return (
+                        join_sentences([decided, phrases.PAIR_OWNER_USED]) if decision == "owner" else decided
+                    )
                 self._record(db, key, phrases.PAIR_WRONG, by=by, wrong_code=True)
                 return phrases.PAIR_WRONG
             return self._let_in(db, stranger, decision, by=by, key=key)
@@ -399,9 +404,10 @@ class Pairing:
         at = format_timestamp(self._now())
         access.save_decision(db, stranger.person, decision, name=stranger.name, by=str(by), at=at)
         if stranger.chat:
-            text = phrases.LET_IN_AS_OWNER if decision == "owner" else phrases.LET_IN
+            with speaking(self._languages.read(db, stranger.person)):
+                text = phrases.LET_IN_AS_OWNER if decision == "owner" else phrases.LET_IN
             inbox.add_notice(db, stranger.chat, text, key=f"let-in-{key}", owner="", at=at)
-        answer = _LET_IN_PHRASES[decision].format(who=format_person(stranger), person=stranger.person)
+        answer = phrases.LET_IN_BY_OWNER[decision].format(who=format_person(stranger), person=stranger.person)
         self._record(db, key, answer, by=by)
         self._record_answer(db, stranger, phrases.PAIR_USED.format(who=format_stranger(stranger)), by=by)
         return answer

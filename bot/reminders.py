@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from bot import phrases
+from bot.language.codes import ENGLISH
+from bot.language.current import speaking
+from bot.language.people import PeopleLanguages
 from bot.log.context import log_context
 from bot.log.tracebacks import error_location
 from bot.messages import ChatId, IncomingMessage, PersonId
@@ -74,10 +77,12 @@ class Reminders:
         now: Callable[[], datetime],
         zone: str,
         owners: Collection[str] = (),
+        languages: PeopleLanguages | None = None,
         check_seconds: float = CHECK_SECONDS,
     ) -> None:
         """`now` is in the owner's time zone, `zone` (an IANA name); `owners` of the settings are never blocked."""
         self._owners = owners
+        self._languages = languages or PeopleLanguages(state)
         self.zone = ZoneInfo(zone)
         self._state = state
         self._now = now
@@ -134,10 +139,7 @@ class Reminders:
         def write(db: "apsw.Connection") -> ReminderRow:
             if found := stored_reminders.find(db, row.key):
                 return found
-            if stored_reminders.count_active(db, row.chat) >= MAX_PER_CHAT:
-                raise ReminderNotSet(phrases.REMINDERS_FULL.format(limit=MAX_PER_CHAT))
-            if stored_reminders.count_of_person(db, row.person) >= MAX_PER_PERSON:
-                raise ReminderNotSet(phrases.REMINDERS_FULL_OF_PERSON.format(limit=MAX_PER_PERSON))
+            _check_room(db, row)
             return stored_reminders.add(db, row, at=self._state.at())
 
         added = await self._state.change(write)
@@ -191,7 +193,8 @@ class Reminders:
     async def restore(self, number: int) -> ReminderRow | None:
         """Make a cancelled reminder or prompt pending again, for an owner; None if it is not known any more.
 
-        One that recurs continues with its next time. Raises ReminderNotSet if its only time has passed.
+        One that recurs continues with its next time. Raises ReminderNotSet if its only time has passed, or if others
+        have taken its place meanwhile.
         """
 
         def write(db: "apsw.Connection") -> ReminderRow | None:
@@ -206,6 +209,7 @@ class Reminders:
                     if not isinstance(following, datetime):
                         raise ReminderNotSet(phrases.REMINDER_PASSED)
                     due_at = format_timestamp(following)
+                _check_room(db, row)
                 stored_reminders.restore(db, number, due_at=due_at, at=self._state.at())
             return stored_reminders.read_one(db, number)
 
@@ -298,7 +302,9 @@ class Reminders:
         for row in rows:
             db.execute("SAVEPOINT reminder")
             try:
-                with log_context(f"reminder-{row.number}-{row.due_at}", chat=row.chat):
+                # A prompt is for the model, a reminder for the person who set it.
+                language = ENGLISH if row.prompt else self._languages.read(db, row.person)
+                with log_context(f"reminder-{row.number}-{row.due_at}", chat=row.chat), speaking(language):
                     self._deliver(db, row, now, started)
             except (ValueError, LookupError, TypeError, OSError) as error:
                 db.execute("ROLLBACK TO reminder")
@@ -348,6 +354,14 @@ class Reminders:
         if broken:
             notes.append(phrases.REMINDER_UNREADABLE.format(number=row.number))
         return "\n\n".join([text, *notes])
+
+
+def _check_room(db: "apsw.Connection", row: ReminderRow) -> None:
+    """Raise ReminderNotSet if the chat or the person of a reminder has as many as they may have."""
+    if stored_reminders.count_active(db, row.chat) >= MAX_PER_CHAT:
+        raise ReminderNotSet(phrases.REMINDERS_FULL.format(limit=MAX_PER_CHAT))
+    if stored_reminders.count_of_person(db, row.person) >= MAX_PER_PERSON:
+        raise ReminderNotSet(phrases.REMINDERS_FULL_OF_PERSON.format(limit=MAX_PER_PERSON))
 
 
 def _count_waiting(db: "apsw.Connection", row: ReminderRow) -> int:

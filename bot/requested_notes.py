@@ -135,7 +135,7 @@ class RequestedNotes:
             await run_to_completion(write())
         return (
             *_describe_writes(conversation, context),
-            *([phrases.ALREADY_NOTED.format(place=", ".join(held))] if held else ()),
+            *([phrases.ALREADY_NOTED.format(place=phrases.COMMA.join(held))] if held else ()),
         )
 
     async def _run(
@@ -281,7 +281,7 @@ def _describe_writes(conversation: Conversation, context: TurnContext) -> list[s
     lines = list[str]()
     for name, phrase in ((WRITE, phrases.REMEMBERED), (EDIT, phrases.NOTE_CORRECTED)):
         places = [_place(result) for each, result in results if each == name and not result.failed]
-        lines += [phrase.format(place=", ".join(places))] if places else []
+        lines += [phrase.format(place=phrases.COMMA.join(places))] if places else []
     if results and results[-1][1].failed:
         error = _parse(results[-1][1].content).get("error", "")
         lines.append(phrases.NOT_REMEMBERED.format(error=error))

@@ -6,9 +6,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from bot import phrases
-from bot.fact_history import format_day
 from bot.messages import ChatId
 from bot.sanitize import one_line, strip_controls
+from bot.timeparse import day_in_words
 
 if TYPE_CHECKING:
     from bot.conversations.search import ConversationHit
@@ -26,8 +26,7 @@ def format_said(hits: "Iterable[ConversationHit]", *, chat: ChatId, today: date)
 
 def format_place(hit: "ConversationHit", *, chat: ChatId, today: date) -> str:
     """Return where and when something was said: "From our chat on 3 March:"."""
-    day = format_day(hit.day)
-    day = day.removesuffix(f" {today.year}") if hit.day.year == today.year else day
+    day = day_in_words(hit.day, this_year=today.year)
     if hit.chat == str(chat):
         return phrases.FROM_OUR_CHAT.format(date=day)
     return phrases.FROM_CHAT.format(chat=name_chat(hit), date=day)

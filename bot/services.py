@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bot.conversations.search import ConversationSearch
     from bot.forgetting import ForgetService
     from bot.inbox import Inbox
+    from bot.language.people import PeopleLanguages
     from bot.limits import DailyBudget, MessageRate
     from bot.log import RecentErrors
     from bot.maintenance.background import Background
@@ -53,6 +54,7 @@ class Services:
     model: "FallbackModel"
     commands: "Sequence[Command]"
     access: "Access"
+    languages: "PeopleLanguages"
     pairing: "Pairing"
     channels: "Channels"
     inbox: "Inbox"

@@ -6,12 +6,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 
-from bot import phrases
+from bot import english
 from bot.attachments.document_text import READING_SECONDS
 from bot.attachments.markup import describe_unreadable
 from bot.attempts import has_no_attempts_left
 from bot.conversations.conversation import Also, Conversation
 from bot.inbox import mark_answered, mark_begun, mark_progress
+from bot.language.codes import ENGLISH
+from bot.language.current import speaking
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.models.protocol import Message, UserMessage
 from bot.state.database import StateFault, run_to_completion
@@ -37,7 +39,7 @@ ReadAttachments = Callable[[IncomingMessage, TimeBudget], Awaitable[UserMessage]
 
 
 async def without_reading(
-    message: IncomingMessage, allowance: TimeBudget | None = None, *, why: str = phrases.NOT_READ
+    message: IncomingMessage, allowance: TimeBudget | None = None, *, why: str = english.NOT_READ
 ) -> UserMessage:
     """Return a message whose attachments are named but not read; `why`: a sentence."""
     del allowance
@@ -101,8 +103,9 @@ class TurnContext:
 
     async def _render_message(self, received: InboxMessage, allowance: TimeBudget) -> UserMessage:
         if has_no_attempts_left(received):
-            return await without_reading(received.message, why=phrases.NOT_READ_AGAIN)
-        return await self.read(received.message, allowance)
+            return await without_reading(received.message, why=english.NOT_READ_AGAIN)
+        with speaking(ENGLISH):  # what is read stays in the conversation, and is for the model
+            return await self.read(received.message, allowance)
 
     async def _add_entries(
         self, conversation: Conversation, entries: Sequence[tuple[UserMessage, PersonId]]

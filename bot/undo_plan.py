@@ -8,6 +8,7 @@ from typing import Literal
 
 import apsw
 
+from bot import phrases
 from bot.state import changes
 from bot.state.changes import Change
 from bot.visible_names import escape_path
@@ -51,23 +52,23 @@ def find_undoable(db: apsw.Connection, number: int) -> tuple[Change, ...]:
     chain = changes.read_chain(db, number)
     at = next((at for at, each in enumerate(chain) if each.number == number), None)
     if at is None:
-        raise UndoRefused(f"There is no change {number}.", "unknown")
+        raise UndoRefused(phrases.UNDO_REFUSED["unknown"].format(number=number), "unknown")
     last = chain[-1]
     if (len(chain) - at) % 2 == 0:
         if chain[at].undoes and at % 2:
             root = chain[0].undoes or chain[0].number
             raise UndoRefused(
-                f"Change {number} undid change {root}, which change {last.number} has already redone.",
+                phrases.UNDO_REFUSED["redone"].format(number=number, undone=root, by=last.number),
                 "redone",
                 by=last.number,
             )
         raise UndoRefused(
-            f"Change {number} has already been undone, by change {last.number}.", "undone", by=last.number
+            phrases.UNDO_REFUSED["undone"].format(number=number, by=last.number), "undone", by=last.number
         )
     if any(each.forgotten for each in chain):
-        raise UndoRefused(f"Some text of change {number} was forgotten, so it can't be undone.", "forgotten")
+        raise UndoRefused(phrases.UNDO_REFUSED["forgotten"].format(number=number), "forgotten")
     if not (last.lines.old or last.lines.new):
-        raise UndoRefused(f"Change {number} changed no lines, so there is nothing to undo.", "nothing")
+        raise UndoRefused(phrases.UNDO_REFUSED["nothing"].format(number=number), "nothing")
     return chain
 
 
@@ -84,9 +85,7 @@ def plan_undo(
     if found is None or _is_written_by_others(text, chain, read_since):
         raise _explain(last, text, later)
     if not last.lines.new and (by := _find_restoring(later(), last, text)):
-        raise UndoRefused(
-            f"Change {by} has already put back what change {last.number} removed.", "undone", by=by
-        )
+        raise UndoRefused(phrases.UNDO_REFUSED["put_back"].format(number=last.number, by=by), "undone", by=by)
     # The beginning of the chain may be pruned; then its first change is an undo.
     takes_back = (len(chain) + bool(chain[0].undoes)) % 2 == 1
     before = chain[-2] if len(chain) > 1 else None
@@ -132,15 +131,15 @@ def _count_runs(lines: Sequence[str], whole: str) -> int:
 def _explain(change: Change, text: str, later: Callable[[], Sequence[Change]]) -> UndoRefused:
     path, number = escape_path(change.path), change.number
     if not text:
-        return UndoRefused(f"{path} is gone or empty, so change {number} can't be undone.", "note_gone")
+        return UndoRefused(phrases.UNDO_REFUSED["note_gone"].format(path=path, number=number), "note_gone")
     if by := _find_later_edit(later(), change):
         return UndoRefused(
-            f"Change {by} has edited the lines of change {number} in {path} since; please undo change {by} first.",
+            phrases.UNDO_REFUSED["changed_later"].format(path=path, number=number, by=by),
             "changed_later",
             by=by,
         )
     return UndoRefused(
-        f"The lines of change {number} in {path} were edited since, so I left them as they are.",
+        phrases.UNDO_REFUSED["edited"].format(path=path, number=number),
         "edited",
         diff=describe_edits(text, change.lines),
     )

@@ -118,6 +118,18 @@ class EverythingToForget(WordsToForget):
         return FORGOTTEN if text else text
 
 
+class TextsToForget(WordsToForget):
+    """What to forget where somebody typed these very texts; of short ones ("yes"), only those that say nothing else."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__("", (line for text in texts for line in text.split("\n")))
+        self._whole = {text.strip() for text in texts} - {""}
+
+    def is_in(self, text: str) -> bool:
+        """Return whether a text is one of them, or repeats a line of one."""
+        return text.strip() in self._whole or super().is_in(text)
+
+
 def _find_bullet_end(lines: Sequence[str], margins: Sequence[int | None], at: int) -> tuple[int, int]:
     """Return the last line of a bullet with everything indented below it, and the last of its own text.
 

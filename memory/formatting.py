@@ -97,7 +97,7 @@ def format_lead_in(before: str, entry: str, *, title: str, at: str = "") -> str:
         heading = " ".join(clean_text(title).split())
         return f"{newline}# {heading}\n\n" if heading else newline
     blank = newline if before.endswith("\n\n") else f"{newline}\n"
-    if at and not _HEADING.match(entry) and _SECTION.match(_last_heading(before)):
+    if at and not _HIGH_HEADING.match(entry) and _SECTION.match(_last_heading(before)):
         return f"{blank}## {at}\n\n"
     if _BULLET.match(entry) and _ends_with_bullets(before):
         return newline

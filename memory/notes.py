@@ -246,8 +246,10 @@ class Notes:
     def held_both(self, path: str, target: str) -> Iterator[tuple["LockedNote", "LockedNote"]]:
         """Hold the locks of a note and of the path that it is to be moved to; raises as `held`.
 
-        The order is the same for all who hold two, so that they do not wait for each other.
+        The order is the same for all who hold two, so that they do not wait for each other; nor does one who holds a
+        note wait for itself if the other path is a link to it.
         """
+        path, target = (resolve_note_path(self.folders, each, existing=False).path for each in (path, target))
         if name_key(path) == name_key(target):  # one lock for all spellings of a name
             with self._hold_lock(path, existing=False) as (place, lock):
                 other = resolve_note_path(self.folders, target, existing=False)

@@ -68,6 +68,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     os.environ["TZ"] = "UTC"  # settings that name no zone take the machine's
     time.tzset()
+    os.environ |= {
+        "LC_ALL": "C.UTF-8",
+        "LANG": "C.UTF-8",
+    }  # the terminal speaks the language that these ask for
     config.addinivalue_line("markers", "thorough: takes long; `make check` runs it, `make test` does not")
     if config.getoption("--thorough"):
         settings.load_profile("whole")

@@ -21,7 +21,7 @@ from discord import ConnectionClosed, RateLimited
 
 from adapters.discord import command_registration, connection_health, history, private_api, receiving
 from adapters.discord.setup import INVITE
-from bot import phrases
+from bot import english
 from bot.cli.main import build_parser
 from bot.commands.registry import COMMANDS
 from bot.config.settings import ConfigError, load_settings
@@ -68,12 +68,14 @@ def quotations() -> list[str]:
 
 def own_words() -> Iterator[str]:
     """All that the program says where Discord is concerned, ANYTHING where something is filled in."""
-    for module in (phrases, connection_health, private_api, receiving, command_registration):
+    for module in (english, connection_health, private_api, receiving, command_registration):
         for value in vars(module).values():
             texts = value.values() if isinstance(value, dict) else [value]
             for text in texts:
                 if isinstance(text, str):
                     yield re.sub(r"\{[^{}]*\}", ANYTHING, text)
+    at_terminal = f"{english.PAIR_ASKING}\n\n{english.PAIR_BECOME_OWNER}"
+    yield re.sub(r"\{[^{}]*\}", ANYTHING, at_terminal)
     closed: Any = SimpleNamespace(close_code=4000)
     errors = (
         RateLimited(30),
@@ -329,8 +331,8 @@ async def test_from_a_token_to_the_first_answer_and_to_others(
         assert listed.replace("60 min", "59 min").replace(str(anna.id), ANNA) in quoted
         answer = await walk.types("chat", "-m", f"/pair {code[1]} owner")
         assert plain(answer).replace(str(anna.id), ANNA) in quoted
-        assert await heard(anna.dm, 2) == plain(phrases.LET_IN_AS_OWNER)
-        assert plain(phrases.LET_IN_AS_OWNER) in quoted
+        assert await heard(anna.dm, 2) == plain(english.LET_IN_AS_OWNER)
+        assert plain(english.LET_IN_AS_OWNER) in quoted
 
         await anna.say("/start")
         assert await heard(anna.dm, 3) in quoted
@@ -347,8 +349,8 @@ async def test_from_a_token_to_the_first_answer_and_to_others(
         assert announced in quoted
         assert set(asks.labels) <= set(re.findall(r"\*\*([^*]+)\*\*", PAGE))
         await anna.press(asks, "Let in")
-        assert await heard(bo.dm, 2) == plain(phrases.LET_IN)
-        assert plain(phrases.LET_IN) in quoted
+        assert await heard(bo.dm, 2) == plain(english.LET_IN)
+        assert plain(english.LET_IN) in quoted
         await bo.say("Where is the spare key?")
         assert "The spare key is at Tom's" in await heard(bo.dm, 3)
     on_discord = re.findall(r"INFO adapters\.discord\.adapter: (.*)", walk.log)
@@ -425,8 +427,8 @@ async def test_a_thread_for_each_question_and_roles_from_the_settings(
         assert replies(general) == []
         await anna.say("and without a mention?", thread)
         await bo.say("hello")  # a role opens no direct messages
-        assert await heard(bo.dm, 1) == plain(phrases.STRANGER)
-        assert plain(phrases.STRANGER) in quotations()
+        assert await heard(bo.dm, 1) == plain(english.STRANGER)
+        assert plain(english.STRANGER) in quotations()
         await anna.say("/status")
         assert connection_health.INTENT_OFF in await heard(anna.dm, 1)
         assert len(replies(thread)) == 1

@@ -23,7 +23,7 @@ from telegram.error import RetryAfter, TelegramError
 from adapters.telegram import connection_health, webhook
 from adapters.telegram.open_bot import open_bot
 from adapters.telegram.webhook import Webhook
-from bot import phrases
+from bot import english
 from bot.cli.main import build_parser
 from bot.commands.registry import COMMANDS
 from bot.config.settings import ConfigError, load_settings
@@ -71,12 +71,14 @@ def quotations() -> list[str]:
 
 def own_words() -> Iterator[str]:
     """All that the program says where Telegram is concerned, ANYTHING where something is filled in."""
-    for module in (phrases, connection_health, webhook):
+    for module in (english, connection_health, webhook):
         for value in vars(module).values():
             texts = value.values() if isinstance(value, dict) else [value]
             for text in texts:
                 if isinstance(text, str):
                     yield re.sub(r"\{[^{}]*\}", ANYTHING, text)
+    at_terminal = f"{english.PAIR_ASKING}\n\n{english.PAIR_BECOME_OWNER}"
+    yield re.sub(r"\{[^{}]*\}", ANYTHING, at_terminal)
     yield connection_health.describe_error(TelegramError(ANYTHING))
     yield connection_health.describe_error(connection_health.AddressRefused(ANYTHING))
     yield connection_health.describe_error(TimeoutError())
@@ -261,7 +263,7 @@ async def test_from_a_token_to_the_first_answer_and_to_others(walk: Walk, api: B
         code_of_anna = code[1]
         answer = await walk.types("chat", "-m", f"/pair {code[1]} owner")
         assert plain(answer) in quoted
-        welcome = phrases.LET_IN_AS_OWNER
+        welcome = english.LET_IN_AS_OWNER
         await api.wait_until(lambda: welcome in anna.chat.texts, within=20, what="word that she is the owner")
         assert welcome in quoted
 
@@ -283,9 +285,9 @@ async def test_from_a_token_to_the_first_answer_and_to_others(walk: Walk, api: B
         assert set(asks.labels) <= set(re.findall(r"\*\*([^*]+)\*\*", PAGE))
         await anna.press(asks, "Let in")
         await api.wait_until(
-            lambda: phrases.LET_IN in bo.chat.texts, within=20, what="word that he is let in"
+            lambda: english.LET_IN in bo.chat.texts, within=20, what="word that he is let in"
         )
-        assert phrases.LET_IN in quoted
+        assert english.LET_IN in quoted
         await bo.say("Where is the spare key?")
         assert "The spare key is at Tom's" in await heard(bo.chat)
     on_telegram = re.findall(r"INFO adapters\.telegram\.adapter: connected .*", walk.log)

@@ -36,7 +36,6 @@ from adapters.discord.reply_targets import (
 )
 from adapters.discord.threads import assign_thread, find_thread_channel, open_thread
 from adapters.latest_part import SETTLE_SECONDS
-from adapters.recent_dict import RecentDict
 from bot.channel_store import ChannelStore
 from bot.messages import (
     AcceptMessage,
@@ -51,6 +50,7 @@ from bot.messages import (
     WithdrawMessage,
     WriteChunk,
 )
+from bot.recent_dict import RecentDict
 from bot.sanitize import one_line
 from bot.supervisor import Supervisor
 from bot.tasks import BackgroundTasks

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from adapters.discord.incoming import ReceivedMessage
 from bot.access import Standing
 from bot.commands.command import Command, commands_for
+from bot.commands.translations import help_of
 from bot.messages import ChatId, IncomingMessage
 from bot.sanitize import one_line
 from bot.state.reminders import ReminderRow
@@ -107,7 +108,7 @@ class Autocomplete:
             return []
         match typed.command:
             case "help":
-                found = [Suggestion(f"/{each.name}: {each.help}", each.name) for each in usable.values()]
+                found = [Suggestion(f"/{each.name}: {help_of(each)}", each.name) for each in usable.values()]
             case "model":
                 found = [Suggestion(name, name) for name in (*self._sources.models(), AUTO)]
             case "memory":

@@ -10,7 +10,7 @@ from adapters.discord.incoming_contents import read_contents, read_embeds
 from adapters.discord.incoming_text import MentionNames, mentions_bot, read_text
 from adapters.incoming_contents import QUOTED_CHARS, Contents
 from adapters.incoming_text import clean_line
-from bot import phrases
+from bot import english
 from bot.messages import ChatId, IncomingMessage, PersonId, Quoted
 
 CHANNEL = "discord"
@@ -81,7 +81,7 @@ def channel_title(channel: object, guild: discord.Guild | None) -> str:
     name = clean_line(getattr(channel, "name", ""))
     if isinstance(channel, discord.Thread):
         parent = clean_line(channel.parent.name) if channel.parent else ""
-        name = phrases.TOPIC_TITLE.format(chat=f"#{parent}", topic=name) if parent else name
+        name = english.TOPIC_TITLE.format(chat=f"#{parent}", topic=name) if parent else name
     elif name:
         name = f"#{name}"
     return " · ".join(filter(None, [name, clean_line(guild.name)]))
@@ -106,7 +106,7 @@ def _read_any(message: discord.Message, me: int, *, id: str, edit_of: str = "") 
         if in_room and not is_called:  # the same as when Discord hides everything
             incoming = _make_message(message, id=id, edit_of=edit_of, text="", addressed=addressed)
             return ReceivedMessage(incoming, is_hidden=True) if addressed else None
-        text = phrases.SENT_SOMETHING
+        text = english.SENT_SOMETHING
     quoted, quoted_contents = _read_quoted(replied_to, names, mine=is_reply_to_me)
     incoming = _make_message(
         message,
@@ -117,7 +117,7 @@ def _read_any(message: discord.Message, me: int, *, id: str, edit_of: str = "") 
         contents=Contents(attachments=contents.attachments + quoted_contents.attachments),
         quoted=quoted,
         # Discord does not say who wrote a forwarded message.
-        forwarded_from=phrases.SENT_BY_SOMEBODY if is_forward else "",
+        forwarded_from=english.SENT_BY_SOMEBODY if is_forward else "",
     )
     in_thread = isinstance(message.channel, discord.Thread)
     guild = message.guild.id if message.guild else 0

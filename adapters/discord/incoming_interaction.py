@@ -94,6 +94,7 @@ def read_interaction(
         sent_at=interaction.created_at.astimezone(UTC),
         sender_name=display_name(interaction.user),
         chat_name=channel_title(channel, interaction.guild),
+        language=interaction.locale.value,
         in_room=in_room,
         handle=answerable.written,
         attachments=_read_attachments(interaction),

@@ -15,10 +15,12 @@ from adapters.discord.autocomplete import Autocomplete, Suggestion
 from adapters.discord.connection_health import describe_error
 from adapters.discord.incoming import ReceivedMessage
 from adapters.discord.incoming_interaction import ReceivedInteraction, read_interaction, read_partial_command
-from adapters.recent_dict import RecentDict
 from bot import phrases
 from bot.commands.command import Command
+from bot.language.codes import closest_language
+from bot.language.current import speaking
 from bot.messages import ChatId, IncomingMessage, NotAccepted, PersonId
+from bot.recent_dict import RecentDict
 from bot.sanitize import one_line
 from bot.state.database import StateFault
 from bot.tasks import BackgroundTasks
@@ -84,7 +86,11 @@ class Interactions:
         client.event(on_interaction)
 
     def handle(self, interaction: discord.Interaction) -> None:
-        """Start handling an interaction."""
+        """Start handling an interaction; what is answered at once is in the language of the sender's app."""
+        with speaking(closest_language(interaction.locale.value)):
+            self._start(interaction)
+
+    def _start(self, interaction: discord.Interaction) -> None:
         if interaction.type is InteractionType.autocomplete:
             self._tasks.start(self._autocomplete(interaction))
         elif interaction.type in (InteractionType.application_command, InteractionType.component):

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 from discord.utils import snowflake_time, time_snowflake
 
-from adapters.recent_dict import RecentDict
 from bot.channel_store import ChannelStore
+from bot.recent_dict import RecentDict
 
 log = logging.getLogger(__name__)
 

@@ -40,10 +40,10 @@ from adapters.discord.incoming import (
 from adapters.discord.private_api import parse_message
 from adapters.discord.read_cursor import SLACK, ReadCursor
 from adapters.discord.response_timeouts import limit_response_time
-from adapters.recent_dict import RecentDict
 from bot.channel_store import ChannelStore
 from bot.log.tracebacks import error_location
 from bot.messages import NotAccepted, PersonId, WithdrawMessage
+from bot.recent_dict import RecentDict
 from bot.sanitize import one_line
 from bot.state.database import StateFault
 from bot.supervisor import Supervisor

@@ -23,8 +23,8 @@ from adapters.discord.api_calls import (
 from adapters.discord.buttons import make_buttons
 from adapters.discord.interaction_handle import InteractionHandle
 from adapters.discord.private_api import http_client, parameters_class, webhook_adapter
-from adapters.recent_dict import RecentDict
 from bot.messages import ChannelFault, Choice
+from bot.recent_dict import RecentDict
 
 if TYPE_CHECKING:
     from discord.http import MultipartParameters

@@ -24,8 +24,8 @@ class DiscordSetup:
     """See `ChannelSetup`."""
 
     where = (
-        "Create an application at https://discord.com/developers/applications; on its Bot page, Reset Token "
-        "gives you a token."
+        "Create an application at https://discord.com/developers/applications; on its Bot page, press Reset Token "
+        "to get a token."
     )
     can_listen = False
 

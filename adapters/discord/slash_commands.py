@@ -1,14 +1,16 @@
 """The slash commands in the form of Discord's API, with descriptions and typed options; no I/O."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from discord import AppCommandOptionType, Locale
 
 from adapters.discord.autocomplete import COMPLETED_OPTIONS
-from bot import phrases
+from bot import english
 from bot.commands.command import Command, Option
-from bot.commands.translations import HELP, translated_help
+from bot.commands.translations import translated_help
+from bot.language.catalogs import translate
+from bot.language.codes import ENGLISH, find_language
 
 MAX_COMMANDS = 100
 MAX_CHOICES = 25
@@ -55,11 +57,9 @@ def _command_payload(command: Command, *, for_guild: bool) -> dict[str, Any]:
         "type": _CHAT_INPUT,
         "name": command.name,
         "description": shorten(command.help),
-        "description_localizations": {
-            locale.value: shorten(translated_help(command, locale.value))
-            for locale in Locale
-            if command.name in HELP.get(locale.value.partition("-")[0], {})
-        },
+        "description_localizations": _in_other_languages(
+            command.help, lambda language: translated_help(command, language)
+        ),
         "options": [*(_option_payload(command, option) for option in options), *file],
         "default_member_permissions": _NOBODY if command.owner_only else None,
     }
@@ -74,6 +74,7 @@ def _option_payload(command: Command, option: Option) -> dict[str, Any]:
         "type": AppCommandOptionType.string.value,
         "name": option.name,
         "description": shorten(option.help),
+        "description_localizations": _in_catalogs(option.help),
         "required": option.required,
     }
     if choices := option.choices or ONLY_CHOICES.get(place, ()):
@@ -87,6 +88,17 @@ def _file_payload(name: str) -> dict[str, Any]:
     return {
         "type": AppCommandOptionType.attachment.value,
         "name": name,
-        "description": shorten(phrases.FILE_OPTION),
+        "description": shorten(english.FILE_OPTION),
+        "description_localizations": _in_catalogs(english.FILE_OPTION),
         "required": False,
     }
+
+
+def _in_catalogs(text: str) -> dict[str, str]:
+    return _in_other_languages(text, lambda language: translate(text, find_language(language) or ENGLISH))
+
+
+def _in_other_languages(text: str, in_language: Callable[[str], str]) -> dict[str, str]:
+    """Return the description by Discord's locales, without those in which it is the English text."""
+    told = {locale.value: in_language(locale.value) for locale in Locale}
+    return {locale: shorten(each) for locale, each in told.items() if each != text}

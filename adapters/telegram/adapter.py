@@ -14,7 +14,6 @@ from telegram.error import TelegramError
 from adapters.api_errors import ApiRefused, ChatGone
 from adapters.call_retries import PAUSES
 from adapters.latest_part import SETTLE_SECONDS
-from adapters.recent_dict import RecentDict
 from adapters.telegram.api_calls import CALL_SECONDS, ApiCalls, Target
 from adapters.telegram.button_presses import ButtonPresses
 from adapters.telegram.command_menus import CommandMenus
@@ -43,6 +42,7 @@ from bot.messages import (
     ReplyPart,
     WriteChunk,
 )
+from bot.recent_dict import RecentDict
 from bot.sanitize import one_line
 from bot.state.database import StateFault
 from bot.supervisor import Supervisor

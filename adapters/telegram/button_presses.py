@@ -3,8 +3,8 @@
 import time
 from collections.abc import Callable, Sequence
 
-from adapters.recent_dict import RecentDict
 from bot.messages import IncomingMessage, PersonId
+from bot.recent_dict import RecentDict
 
 MAX_MESSAGES = 2000
 """About 0.6 MB. A press below an older message counts as its owner's."""

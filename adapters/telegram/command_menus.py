@@ -23,7 +23,7 @@ from adapters.telegram.connection_health import translate_library_errors
 from bot.access import Standing
 from bot.channel_store import ChannelStore
 from bot.commands.command import Command, commands_for
-from bot.commands.translations import HELP, translated_help
+from bot.commands.translations import MENU_LANGUAGES, translated_help
 from bot.messages import ChannelFault, PersonId
 from bot.sanitize import one_line
 
@@ -42,7 +42,7 @@ PAUSES = (5.0, 30.0, 120.0, 600.0, 1800.0)
 
 _PREFIX = "menu:"
 _CHAT = "chat:"
-_LANGUAGES = ("", *HELP)
+_LANGUAGES = ("", *MENU_LANGUAGES)
 """The first is for all other languages."""
 
 

@@ -23,7 +23,7 @@ from adapters.incoming_contents import QUOTED_CHARS, Contents
 from adapters.incoming_text import clean_line
 from adapters.telegram.incoming_contents import read_contents
 from adapters.telegram.incoming_text import BotIdentity, MessageText, utf16_length
-from bot import phrases
+from bot import english
 from bot.messages import ChatId, IncomingMessage, PersonId, Quoted
 from memory.surrogates import replace_surrogates
 
@@ -145,7 +145,7 @@ def _read_text_message(
     if not (text or contents):
         if not _is_unknown_kind(message):
             return None
-        text = phrases.SENT_SOMETHING
+        text = english.SENT_SOMETHING
     replied_to = _find_replied_to(message)
     quoted, quoted_contents = _read_quoted(message, replied_to, me)
     in_room = message.chat.type != Chat.PRIVATE
@@ -158,6 +158,7 @@ def _read_text_message(
         sent_at=(message.edit_date if edit_of and message.edit_date else message.date).astimezone(UTC),
         sender_name=name,
         chat_name=clean_line(message.chat.title),
+        language=_read_language(message.from_user),
         in_room=in_room,
         addressed=not in_room
         or written.mentions_bot
@@ -201,6 +202,11 @@ def _read_sender(message: Message) -> tuple[PersonId, str] | None:
 
 def _read_person(user: User) -> tuple[PersonId, str]:
     return PersonId(CHANNEL, _format_id(user.id)), clean_line(user.full_name)
+
+
+def _read_language(user: User | None) -> str:
+    """Return the code of the language that somebody's app is set to; "" if Telegram does not say."""
+    return clean_line(user.language_code) if user and not user.is_bot else ""
 
 
 def _read_text(message: Message, me: BotIdentity) -> MessageText:
@@ -267,7 +273,7 @@ def _sender_name(message: Message) -> str:
 def _read_forward_origin(message: Message) -> str:
     """Return the origin of a message not written by its sender, such as a forward or an inline bot's text."""
     if message.forward_origin:
-        return _origin_name(message.forward_origin) or phrases.SENT_BY_SOMEBODY
+        return _origin_name(message.forward_origin) or english.SENT_BY_SOMEBODY
     return f"@{clean_line(message.via_bot.username)}" if message.via_bot else ""
 
 
@@ -300,6 +306,7 @@ def _read_press(query: CallbackQuery, now: datetime) -> ButtonPress:
         sent_at=now,
         sender_name=name,
         chat_name=clean_line(shown.chat.title),
+        language=_read_language(query.from_user),
         in_room=shown.chat.type != Chat.PRIVATE,
         handle=_format_id(shown.message_id),
     )

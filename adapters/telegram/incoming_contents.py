@@ -20,7 +20,7 @@ from telegram import (
 
 from adapters.incoming_contents import Contents, describe_poll, describe_sticker, is_picture
 from adapters.incoming_text import clean_line
-from bot import phrases
+from bot import english
 from bot.messages import Attachment, AttachmentKind
 from memory.surrogates import replace_surrogates
 
@@ -85,36 +85,36 @@ def _describe(message: Message | ExternalReplyInfo) -> str:
         return describe_sticker(message.sticker.emoji)
     if venue := message.venue:
         where = _format_location(venue.location)
-        return phrases.SENT_VENUE.format(
+        return english.SENT_VENUE.format(
             title=clean_line(venue.title), address=clean_line(venue.address), where=where
         )
     if message.location:
-        return phrases.SENT_LOCATION.format(where=_format_location(message.location))
+        return english.SENT_LOCATION.format(where=_format_location(message.location))
     if contact := message.contact:
         name = " ".join(filter(None, [contact.first_name, contact.last_name]))
-        return phrases.SENT_CONTACT.format(name=clean_line(name), number=clean_line(contact.phone_number))
+        return english.SENT_CONTACT.format(name=clean_line(name), number=clean_line(contact.phone_number))
     if message.poll:
         return describe_poll(message.poll.question, [option.text for option in message.poll.options])
     if message.checklist:
         return _describe_checklist(message.checklist)
     if message.dice:
-        return phrases.SENT_DICE.format(emoji=message.dice.emoji, value=message.dice.value)
+        return english.SENT_DICE.format(emoji=message.dice.emoji, value=message.dice.value)
     if message.game:
-        return phrases.SENT_GAME.format(title=clean_line(message.game.title))
+        return english.SENT_GAME.format(title=clean_line(message.game.title))
     if message.invoice:
-        return phrases.SENT_INVOICE.format(title=clean_line(message.invoice.title))
+        return english.SENT_INVOICE.format(title=clean_line(message.invoice.title))
     if message.story:
-        return phrases.SENT_STORY
+        return english.SENT_STORY
     if message.paid_media:
-        return phrases.SENT_PAID_MEDIA
-    return phrases.SENT_GIVEAWAY if message.giveaway or message.giveaway_winners else ""
+        return english.SENT_PAID_MEDIA
+    return english.SENT_GIVEAWAY if message.giveaway or message.giveaway_winners else ""
 
 
 def _describe_checklist(checklist: Checklist) -> str:
     tasks = "\n".join(
         f"- [{'x' if task.completion_date else ' '}] {clean_line(task.text)}" for task in checklist.tasks
     )
-    return phrases.SENT_CHECKLIST.format(title=clean_line(checklist.title), tasks=tasks)
+    return english.SENT_CHECKLIST.format(title=clean_line(checklist.title), tasks=tasks)
 
 
 def _format_location(location: Location) -> str:

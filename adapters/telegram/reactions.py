@@ -8,9 +8,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from adapters.api_errors import ApiRefused
-from adapters.recent_dict import RecentDict
 from adapters.telegram.api_calls import ApiCalls, Target
 from bot.messages import ChannelFault, ChatId, IncomingMessage
+from bot.recent_dict import RecentDict
 from bot.tasks import BackgroundTasks
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,6 @@ from typing import Any
 
 from telegram import Update
 
-from adapters.recent_dict import RecentDict
 from adapters.telegram.button_presses import ButtonPresses
 from adapters.telegram.incoming import (
     ALLOWED_UPDATES,
@@ -23,10 +22,13 @@ from adapters.telegram.incoming import (
     read_update,
 )
 from adapters.telegram.incoming_text import BotIdentity
-from bot import phrases
+from bot import english, phrases
 from bot.channel_store import ChannelStore
+from bot.language.codes import closest_language
+from bot.language.current import speaking
 from bot.log.tracebacks import error_location
 from bot.messages import AcceptMessage, ChatId, IncomingMessage, NotAccepted
+from bot.recent_dict import RecentDict
 from bot.state.database import StateFault
 
 log = logging.getLogger(__name__)
@@ -128,7 +130,8 @@ class Receiver:
 
     async def _handle_press(self, query: str, message: IncomingMessage) -> AcceptedUpdate:
         if self._presses.is_anothers(message):
-            return AcceptedUpdate(None, press=query, toast=phrases.NOT_YOUR_BUTTONS)
+            with speaking(closest_language(message.language)):
+                return AcceptedUpdate(None, press=query, toast=phrases.NOT_YOUR_BUTTONS)
         if self._presses.is_repeated(message):
             return AcceptedUpdate(None, press=query)
         message = replace(message, chat_name=await self._chat_title(message))
@@ -165,7 +168,7 @@ class Receiver:
             self._topics[message.chat] = topic
         if not (topic and message.chat_name):
             return topic or message.chat_name
-        return phrases.TOPIC_TITLE.format(chat=message.chat_name, topic=topic)
+        return english.TOPIC_TITLE.format(chat=message.chat_name, topic=topic)
 
     async def _remember_topic(self, chat: ChatId, topic: str) -> None:
         if self._topics.get(chat) != topic:

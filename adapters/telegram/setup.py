@@ -71,7 +71,9 @@ class TelegramSetup:
                     seen.add(account.id)
                     yield account
             if len(updates) >= MAX_UPDATES:
-                raise CannotListen("a hundred older messages wait for this bot, and Telegram shows no others")
+                raise CannotListen(
+                    "a hundred older messages are waiting for this bot, and Telegram shows only those"
+                )
             await asyncio.sleep(PAUSE_SECONDS)
 
     async def remove_hook(self, section: ChannelSettings, probe: HttpProbe) -> None:

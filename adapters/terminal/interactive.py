@@ -42,7 +42,6 @@ from bot.messages import (
 from bot.sanitize import strip_controls
 
 PROMPT = "› "
-HOW_TO_LEAVE = "To leave, type exit or press Ctrl-D."
 STOP = "/stop"
 
 
@@ -59,8 +58,10 @@ class InteractiveTerminal:
         commands: Mapping[str, str],
         history: Path,
         greeting: str,
+        how_to_leave: str,
+        language: str = "",
     ) -> None:
-        """`commands`: names and descriptions for completion after a slash."""
+        """`commands`: names and descriptions for completion after a slash; `language`: as in IncomingMessage."""
         self.name = chat.channel
         self._chat = chat
         self._sender = sender
@@ -69,6 +70,8 @@ class InteractiveTerminal:
         self._commands = commands
         self._history = history
         self._greeting = greeting
+        self._how_to_leave = how_to_leave
+        self._language = language
         # The terminal itself, even while standard output is patched for the line editor.
         self._console = Console(file=sys.stdout, highlight=False, soft_wrap=False)
         self._answered: dict[str, asyncio.Event] = {}
@@ -106,7 +109,7 @@ class InteractiveTerminal:
             with _print_logs_above():
                 return strip_controls(await session.prompt_async(handle_sigint=False)).strip()
         except KeyboardInterrupt:
-            self._console.print(HOW_TO_LEAVE, style="dim")
+            self._console.print(self._how_to_leave, style="dim")
             return ""
         except EOFError:
             return None
@@ -118,6 +121,7 @@ class InteractiveTerminal:
             sender=self._sender,
             text=text,
             sent_at=self._now(),
+            language=self._language,
             alone=True,
         )
         answered = self._answered[message.id] = asyncio.Event()

@@ -36,15 +36,23 @@ class PlainTerminal:
     """Each line is a message; each final reply is printed unchanged except for control characters."""
 
     def __init__(
-        self, *, chat: ChatId, sender: PersonId, now: Callable[[], datetime], stdin: int, stdout: TextIO
+        self,
+        *,
+        chat: ChatId,
+        sender: PersonId,
+        now: Callable[[], datetime],
+        stdin: int,
+        stdout: TextIO,
+        language: str = "",
     ) -> None:
-        """`stdin`: a readable file descriptor, also of a plain file."""
+        """`stdin`: a readable file descriptor, also of a plain file; `language`: as in IncomingMessage."""
         self.name = chat.channel
         self._chat = chat
         self._sender = sender
         self._now = now
         self._stdin = stdin
         self._stdout = stdout
+        self._language = language
         self._printing = asyncio.Lock()
         self._room = asyncio.Semaphore(UNANSWERED_AT_ONCE)
         self._waiting: set[str] = set()
@@ -80,6 +88,7 @@ class PlainTerminal:
                 sender=self._sender,
                 text=text,
                 sent_at=self._now(),
+                language=self._language,
                 alone=True,
             )
             self._waiting.add(message.id)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import PurePosixPath
 
-from bot import phrases
+from bot import english
 from bot.attachments.document_text import DocumentText
 from bot.sanitize import one_line
 from bot.visible_names import escape_path
@@ -69,15 +69,15 @@ def document_note(document: DocumentText, *, name: str, title: str, sender: str,
         text = "\n".join(_LOOKS_LIKE_MARKUP.sub(r"\1\\", line.rstrip(), count=1) for line in text.split("\n"))
     else:
         text = _fence(text, language=PurePosixPath(name).suffix.removeprefix(".").lower())
-    heading = heading or one_line(_file_stem(name), limit=TITLE_CHARS) or phrases.FILED_TITLE
-    known = {"name": _code(name) if name.strip() else phrases.FILED_NAMELESS, "day": day.isoformat()}
+    heading = heading or one_line(_file_stem(name), limit=TITLE_CHARS) or english.FILED_TITLE
+    known = {"name": _code(name) if name.strip() else english.FILED_NAMELESS, "day": day.isoformat()}
     facts = [
-        phrases.FILED_FROM.format(who=_code(sender), **known)
+        english.FILED_FROM.format(who=_code(sender), **known)
         if sender
-        else phrases.FILED_BY_NOBODY.format(**known)
+        else english.FILED_BY_NOBODY.format(**known)
     ]
     if not is_whole:
-        cut = phrases.FILED_CUT if document.characters else phrases.FILED_CUT_SOMEWHERE
+        cut = english.FILED_CUT if document.characters else english.FILED_CUT_SOMEWHERE
         facts.append(cut.format(kept=kept, all=document.characters))
     path = document_path(f"{day.isoformat()}-{slugify(heading)}")
     return DocumentNote(path, heading, "\n\n".join([" ".join(facts), text]), text, kept, is_whole)
@@ -105,7 +105,7 @@ def slugify(title: str) -> str:
         name = longer
     if words and not name:  # one long word, or a script without spaces
         name = words[0][:_SLUG_CHARS].encode()[:_SLUG_BYTES].decode(errors="ignore")
-    return name or phrases.FILED_TITLE.lower()
+    return name or english.FILED_TITLE.lower()
 
 
 def _file_stem(name: str) -> str:

@@ -8,11 +8,11 @@ from bot.config.reload import LiveSettings
 from bot.config.settings import Settings
 from bot.conversations.open_search import open_conversation_search
 from bot.conversations.search import ConversationHit, ConversationSearch
-from bot.fact_history import format_day
 from bot.said_in_chats import name_chat
 from bot.sanitize import one_line
 from bot.search_sources import FoundPassages, SearchSource, search_sources
 from bot.state.database import State
+from bot.timeparse import day_in_words
 from memory.embeddings.factory import Embedding
 from memory.memory import Memory
 
@@ -63,4 +63,4 @@ async def open_search_of_all(
 
 def describe_hit(hit: ConversationHit) -> str:
     """Return where, when and by whom something was said."""
-    return f"{name_chat(hit)}, {format_day(hit.day)}, {one_line(hit.who) or phrases.SOMEBODY}"
+    return f"{name_chat(hit)}, {day_in_words(hit.day)}, {one_line(hit.who) or phrases.SOMEBODY}"

@@ -43,7 +43,7 @@ INIT_FLAGS = (
     ("discord-token-file", "FILE", "file with the token of your Discord bot"),
     ("discord-owner", "ID", "your numeric Discord id; you may do everything"),
     ("vault", "DIR", "an Obsidian vault, or other folder of Markdown, to search as well"),
-    ("vault-name", "NAME", "its name in what is found"),
+    ("vault-name", "NAME", "its name in search results"),
     ("vault-write", "", "allow changes to its notes"),
     ("page-token", "", "make a token for the status page"),
 )
@@ -210,8 +210,8 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_init_command(command: Callable[[str, str], _Parser]) -> None:
     init = command("init", "Set up Commonplace: ask, test, and write a commented config.toml and the folders")
     init.epilog = (
-        "At a terminal it asks for what no option says. Elsewhere, and with --yes, it reads nothing and writes what "
-        "the options say. Tokens and keys go to secrets.toml, beside config.toml; FILE may be - for standard input."
+        "In a terminal it asks for what no option gives. Elsewhere, and with --yes, it asks nothing and writes what "
+        "the options give. Tokens and keys go to secrets.toml, beside config.toml; FILE may be - for standard input."
     )
     init.add_argument(
         "folder",
@@ -226,7 +226,11 @@ def _add_init_command(command: Callable[[str, str], _Parser]) -> None:
             init.add_argument(f"--{flag}", metavar=metavar, type=_decode_argument, help=does)
         else:
             init.add_argument(f"--{flag}", action="store_true", help=does)
-    init.add_argument("--service", choices=("systemd", "launchd", "docker", "none"), help="what runs it")
+    init.add_argument(
+        "--service",
+        choices=("systemd", "launchd", "docker", "none"),
+        help="what runs Commonplace in the background",
+    )
     init.add_argument("--start", action="store_true", help="start that service, now and at each login")
 
 

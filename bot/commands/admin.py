@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bot import phrases
+from bot import english, phrases
 from bot.access import TERMINAL
 from bot.commands.command import CommandCall
 from bot.config.errors import ConfigError
+from bot.language.text import join_sentences
 from bot.process_lock import service_pid
+from bot.quantities import size_in_words
 from bot.sanitize import one_line
 from bot.services import Services
-from memory.quantities import format_size
 
 if TYPE_CHECKING:
     from bot.config.settings import Settings
@@ -38,7 +39,7 @@ async def make_backup(call: CommandCall, services: Services) -> str:
     if made.problems:
         problems = "\n".join(f"- {problem}" for problem in made.problems)
         return phrases.BACKED_UP_IN_PART.format(file=made.file, problems=problems)
-    return phrases.BACKED_UP.format(files=made.files, size=format_size(made.size), file=made.file)
+    return phrases.BACKED_UP.format(files=made.files, size=size_in_words(made.size), file=made.file)
 
 
 async def show_config(call: CommandCall, services: Services) -> str:
@@ -50,7 +51,11 @@ async def show_config(call: CommandCall, services: Services) -> str:
     if call.options.get("action") == "reload":
         service = _find_other_service(services) if call.message.chat.channel == TERMINAL else None
         told = await _reload(services, same=phrases.CONFIG_SAME_HERE if service else phrases.CONFIG_SAME)
-        return f"{told} {phrases.CONFIG_IN_SERVICE_TOO}" if service and _reload_service(service) else told
+        return (
+            join_sentences([told, phrases.CONFIG_IN_SERVICE_TOO])
+            if service and _reload_service(service)
+            else told
+        )
     settings = services.settings
     secrets = collect_secrets(settings)  # removed before a long value is cut
     rows = [
@@ -75,7 +80,7 @@ async def _reload(services: Services, *, same: str) -> str:
     try:
         changes = await services.live_settings.reload()
     except ConfigError as error:
-        log.warning("%s", phrases.CONFIG_UNUSABLE.format(reason=error))
+        log.warning("%s", english.CONFIG_UNUSABLE.format(reason=error))
         return phrases.CONFIG_UNUSABLE.format(reason=error)
     told = format_changes(changes, same=same)
     log.info("%s", told)

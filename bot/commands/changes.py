@@ -21,6 +21,7 @@ from bot.change_texts import (
     quote_lines,
 )
 from bot.commands.command import CommandCall, CommandReply
+from bot.language.text import join_sentences
 from bot.line_origin import find_replaced
 from bot.messages import Choice
 from bot.note_refs import format_note_ref, parse_note_ref
@@ -52,11 +53,11 @@ async def show_changes(call: CommandCall, services: Services) -> str | CommandRe
     )
     found = await services.state.read(read)
     if problem and not found.shown:
-        return f"{problem} {phrases.CHANGES_USAGE}"
+        return join_sentences([problem, phrases.CHANGES_USAGE])
     told = [_format_list(found, wanted, path, call, services)]
     if found.has_more and limit < MAX_COUNT:
         told.append(phrases.CHANGES_MORE.format(count=min(3 * limit, MAX_COUNT)))
-    return _with_coverage(" ".join(told), services)
+    return _with_coverage(join_sentences(told), services)
 
 
 def _format_list(
@@ -204,7 +205,7 @@ def _name_others(replaced: Sequence[Change], change: Change, names: ChangeNames,
         else phrases.CHANGE_SOMEBODY_ELSE
         for each in others
     )
-    return ", ".join(dict.fromkeys(named))
+    return phrases.COMMA.join(dict.fromkeys(named))
 
 
 def _unknown(number: int, standing: Standing, services: Services) -> str:

@@ -4,6 +4,7 @@ from bot import phrases
 from bot.access import Standing
 from bot.commands.command import CommandCall
 from bot.conversations.conversation import Conversation
+from bot.language.text import join_sentences
 from bot.services import Services
 
 
@@ -11,7 +12,7 @@ async def start_new_conversation(call: CommandCall, services: Services) -> str:
     """Note what matters and end the conversation; the next message starts another."""
     may_note = await _may_write_notes(call, services)
     flushed = await services.compactor.end(call.message.chat, flush=may_note, key=call.key)
-    return " ".join(filter(None, [phrases.NEW, flushed.text if flushed.notice else ""]))
+    return join_sentences([phrases.NEW, flushed.text if flushed.notice else ""])
 
 
 async def compact_conversation(call: CommandCall, services: Services) -> str:

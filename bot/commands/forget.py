@@ -13,6 +13,7 @@ from bot.forgetting import (
     FoundText,
     NothingToForget,
 )
+from bot.language.text import join_sentences
 from bot.messages import Choice
 from bot.note_refs import format_note_ref
 from bot.services import Services
@@ -55,13 +56,13 @@ def _format_found(found: FoundText) -> CommandReply:
     if found.messages:
         excerpts = [phrases.FORGET_EXAMPLES] if found.excerpts else []
         excerpts += [phrases.FORGET_EXCERPT.format(excerpt=each) for each in found.excerpts]
-        messages = " ".join([phrases.FORGET_MESSAGES.format(count=found.messages), *excerpts[:1]])
+        messages = join_sentences([phrases.FORGET_MESSAGES.format(count=found.messages), *excerpts[:1]])
         shown.append("\n".join([messages, *excerpts[1:]]))
     if found.elsewhere:
         shown.append(phrases.FORGET_ELSEWHERE.format(count=found.elsewhere))
     shown += [phrases.FORGET_UNREAD.format(path=each.path, reason=each.reason) for each in found.unread]
     if found.read_only:
-        folders = ", ".join(f"{name}/" for name in found.read_only)
+        folders = phrases.COMMA.join(f"{name}/" for name in found.read_only)
         shown.append(phrases.FORGET_STAYS.format(folders=folders))
     shown.append(phrases.FORGET_CONFIRM.format(minutes=CODE_MINUTES, code=found.code))
     return CommandReply(
@@ -79,14 +80,14 @@ def _format_outcome(done: ForgetOutcome, code: str, *, is_shared: bool) -> str:
     if done.fault:
         told = [phrases.FORGOTTEN_IN_PART.format(fault=done.fault, **counts)]
         if done.missed:
-            told.append(phrases.FORGET_LEFT.format(places=", ".join(done.missed)))
+            told.append(phrases.FORGET_LEFT.format(places=phrases.COMMA.join(done.missed)))
         return "\n\n".join([*told, phrases.FORGET_AGAIN.format(code=code)])
     is_only_hidden = done.hidden and not any(counts.values())
     told = [phrases.FORGOTTEN_HIDDEN if is_only_hidden else phrases.FORGOTTEN.format(**counts)]
     if done.hidden:
-        told.append(phrases.FORGET_HIDDEN.format(places=", ".join(done.hidden)))
+        told.append(phrases.FORGET_HIDDEN.format(places=phrases.COMMA.join(done.hidden)))
     if done.missed:
-        told.append(phrases.FORGET_MISSED.format(places=", ".join(done.missed)))
+        told.append(phrases.FORGET_MISSED.format(places=phrases.COMMA.join(done.missed)))
     if done.problem:
         told.append(phrases.FORGET_PROBLEM.format(problem=done.problem))
     if is_shared:

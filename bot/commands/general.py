@@ -9,6 +9,7 @@ from bot.access import Standing
 from bot.channel_store import ChannelStore
 from bot.commands.command import Command, CommandCall, commands_for, explain_unknown_command
 from bot.commands.memory import describe_indexing, describe_search, format_count
+from bot.commands.translations import help_of
 from bot.model_error_text import explain_all_failing
 from bot.models.status import failing_models
 from bot.sanitize import one_line
@@ -27,13 +28,13 @@ async def show_help(call: CommandCall, services: Services) -> str:
         return (
             _describe_command(usable[wanted]) if wanted in usable else explain_unknown_command(wanted, usable)
         )
-    rows = [phrases.HELP_ROW.format(usage=each.usage, help=each.help) for each in usable.values()]
+    rows = [phrases.HELP_ROW.format(usage=each.usage, help=help_of(each)) for each in usable.values()]
     return phrases.HELP.format(commands="\n".join(rows))
 
 
 def _describe_command(command: Command) -> str:
-    told = [phrases.HELP_ONE.format(usage=command.usage, help=command.help)]
-    told += [phrases.HELP_OPTION.format(option=each.usage, help=each.help) for each in command.options]
+    told = [phrases.HELP_ONE.format(usage=command.usage, help=help_of(command))]
+    told += [phrases.HELP_OPTION.format(option=each.usage, help=help_of(each)) for each in command.options]
     if command.example:
         told.append(phrases.USAGE_EXAMPLE.format(example=command.example))
     return "\n".join(told)
@@ -81,7 +82,7 @@ async def _describe_linked(call: CommandCall, services: Services, *, everybody: 
         return []
     linked = await services.state.read(services.access.list_linked)
     shown = [ids for ids in linked if everybody or str(call.message.sender) in ids]
-    return [phrases.STATUS_LINKED.format(ids=", ".join(ids)) for ids in shown]
+    return [phrases.STATUS_LINKED.format(ids=phrases.COMMA.join(ids)) for ids in shown]
 
 
 async def _describe_model(call: CommandCall, services: Services, *, is_owner: bool) -> str:

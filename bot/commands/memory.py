@@ -15,6 +15,7 @@ from bot.commands.trash import manage_trash
 from bot.conversations.core_note import core_warning
 from bot.fact_history import describe_histories
 from bot.hit_source import describe_says
+from bot.language.text import join_sentences
 from bot.note_neighbours import describe_neighbours
 from bot.note_refs import format_note_ref
 from bot.progress import format_progress
@@ -23,7 +24,6 @@ from bot.searchable_chats import searchable_chats
 from bot.services import Services
 from bot.supervisor import format_failure
 from bot.timeparse import moment_in_short
-from memory.quantities import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -97,7 +97,7 @@ async def _save_attachments(
         else:
             named = named or bool(title)
             phrase = phrases.FILED_BEFORE if filed.before else phrases.FILED
-            told.append(" ".join(filter(None, [phrase.format(path=filed.path), filed.remark])))
+            told.append(join_sentences([phrase.format(path=filed.path), filed.remark]))
     return words[1:] if named else words, told
 
 
@@ -237,15 +237,18 @@ def describe_search(status: "MemoryStatus", *, why: bool) -> str:
 
 def describe_folder(folder: "FolderStatus") -> str:
     """Describe another folder of notes in one line."""
-    notes = counted(folder.notes, "note")
+    notes = phrases.NOTES.format(count=folder.notes)
     if folder.away:
-        return phrases.FOLDER_AWAY.format(name=folder.name, problem=f"{folder.away} ({notes})")
-    state = f"{phrases.FOLDER_ACCESS[folder.write]}, {notes}"
+        return phrases.FOLDER_AWAY.format(
+            name=folder.name, problem=phrases.WITH_REASON.format(what=folder.away, reason=notes)
+        )
+    state = [phrases.FOLDER_ACCESS[folder.write], notes]
     if folder.hidden:
-        state += f", {phrases.FOLDER_HIDDEN.format(lines=counted(folder.hidden, 'line'))}"
-    return phrases.FOLDER.format(
-        name=folder.name, state=f"{state} ({why})" if (why := folder.watch_problem) else state
-    )
+        state.append(phrases.FOLDER_HIDDEN.format(lines=phrases.LINES.format(count=folder.hidden)))
+    told = phrases.COMMA.join(state)
+    if why := folder.watch_problem:
+        told = phrases.WITH_REASON.format(what=told, reason=why)
+    return phrases.FOLDER.format(name=folder.name, state=told)
 
 
 def describe_indexing(status: "MemoryStatus", services: Services) -> "Iterator[str]":
@@ -264,7 +267,7 @@ def describe_indexing(status: "MemoryStatus", services: Services) -> "Iterator[s
     if watch := status.watch:
         line = phrases.WATCH[watch.mode] if watch.alive or watch.mode == "waiting" else phrases.WATCH_DEAD
         reason = watch.reason or watch.error
-        yield f"{line} ({reason})" if reason else line
+        yield phrases.WITH_REASON.format(what=line, reason=reason) if reason else line
     for folder in status.folders:
         yield describe_folder(folder)
     if (conversations := services.conversations) and conversations.problem:

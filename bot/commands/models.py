@@ -153,17 +153,14 @@ def _format_row(status: ModelStatus, now: datetime) -> str:
     if not status.calls:
         told.append(phrases.MODELS_UNUSED)
     else:
-        phrase = phrases.MODELS_CALL if status.calls == 1 else phrases.MODELS_CALLS
-        told.append(phrase.format(calls=status.calls, failures=status.failures))
+        told.append(phrases.MODELS_CALLS.format(count=status.calls, failures=status.failures))
     if status.first_token_seconds:
         first, speed = status.first_token_seconds, status.tokens_per_second
         told.append(phrases.MODELS_SPEED.format(first=first, speed=speed))
     if status.input_tokens:
         told.append(
             phrases.MODELS_TOKENS.format(
-                read=f"{status.input_tokens:,}",
-                cached=f"{status.cached_tokens:,}",
-                written=f"{status.output_tokens:,}",
+                read=status.input_tokens, cached=status.cached_tokens, written=status.output_tokens
             )
         )
     if status.last_failure_at:
@@ -174,7 +171,7 @@ def _format_row(status: ModelStatus, now: datetime) -> str:
                 detail=status.last_error,
             )
         )
-    return "; ".join(told)
+    return phrases.LIST_MARK.join(told)
 
 
 def _format_sums(used: Iterable[ModelTokens]) -> str:
@@ -182,9 +179,9 @@ def _format_sums(used: Iterable[ModelTokens]) -> str:
         phrases.TOKENS_ROW.format(
             model=each.model,
             answers=each.answers,
-            read=f"{each.usage.input_tokens:,}",
-            cached=f"{each.usage.cached_tokens:,}",
-            written=f"{each.usage.output_tokens:,}",
+            read=each.usage.input_tokens,
+            cached=each.usage.cached_tokens,
+            written=each.usage.output_tokens,
         )
         for each in used
     ]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from bot import phrases
 from bot.commands.command import CommandCall
 from bot.note_refs import format_note_ref, parse_note_ref
+from bot.quantities import size_in_words
 from bot.services import Services
 from bot.visible_names import escape_path, unescape_path
 from memory.note_edits import EMPTY_LINES
-from memory.quantities import format_size
 
 if TYPE_CHECKING:
     from memory.listing import NoteStat
@@ -84,13 +84,17 @@ def _folders_in(folder: str, notes: Iterable["NoteStat"]) -> Sequence[str]:
         for name in sorted(counts)
     ]
     more = [phrases.FOLDERS_MORE.format(count=len(told) - MAX_FOLDERS)] if told[MAX_FOLDERS:] else []
-    return [phrases.FOLDERS.format(folders=", ".join([*told[:MAX_FOLDERS], *more])), ""] if told else []
+    return (
+        [phrases.FOLDERS.format(folders=phrases.COMMA.join([*told[:MAX_FOLDERS], *more])), ""] if told else []
+    )
 
 
 def _format_row(note: "NoteStat", now: datetime) -> str:
-    row = phrases.NOTE_ROW.format(path=escape_path(note.path), size=format_size(note.size))
+    path, size = escape_path(note.path), size_in_words(note.size)
     changed = note.modified(now.tzinfo)
-    return f"{row}, {changed:%Y-%m-%d %H:%M}" if changed else row
+    if changed is None:
+        return phrases.NOTE_ROW.format(path=path, size=size)
+    return phrases.NOTE_ROW_CHANGED.format(path=path, size=size, time=f"{changed:%Y-%m-%d %H:%M}")
 
 
 async def correct_line(call: CommandCall, services: Services) -> str:

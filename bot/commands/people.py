@@ -77,9 +77,10 @@ async def _format_pending(services: Services, *, at_terminal: bool = False) -> s
         for each in asking
     ]
     choices = [choice for each in asking for choice in pairing_choices(each, named=True)]
-    phrase = phrases.PAIR_ASKING_AT_TERMINAL if at_terminal else phrases.PAIR_ASKING
-    code = asking[0].code if len(asking) == 1 else "CODE"
-    told = phrase.format(rows="\n".join(rows), code=code)
+    told = phrases.PAIR_ASKING.format(rows="\n".join(rows))
+    if at_terminal:
+        code = asking[0].code if len(asking) == 1 else "CODE"
+        told = f"{told}\n\n{phrases.PAIR_BECOME_OWNER.format(code=code)}"
     if len(asking) == MAX_PENDING_CODES and await services.pairing.has_turned_someone_away():
         told = f"{told}\n\n{phrases.PAIR_TURNED_AWAY}"
         choices.append(Choice(phrases.CHOICE_CLEAR, f"/pair {CLEAR_WORD}"))

@@ -6,6 +6,7 @@ from bot.commands.command import Command, Option
 from bot.commands.conversations import compact_conversation, flush_notes, start_new_conversation
 from bot.commands.forget import forget
 from bot.commands.general import show_help, show_status, stop_turn
+from bot.commands.language import choose_language
 from bot.commands.memory import MEMORY_ACTIONS, manage_memory, recall, reindex, remember
 from bot.commands.models import choose_model, retry_last, show_models, show_usage
 from bot.commands.notes import correct_line
@@ -100,6 +101,21 @@ COMMANDS: tuple[Command, ...] = (
                 shown="NAME|auto",
             ),
         ),
+    ),
+    Command(
+        "language",
+        "Show or choose the language in which I speak with you",
+        choose_language,
+        (
+            Option(
+                "code",
+                "A code such as de, zh or en; auto to go by your app.",
+                required=False,
+                type="word",
+                shown="CODE",
+            ),
+        ),
+        example="/language de",
     ),
     Command(
         "compact",

@@ -6,6 +6,7 @@ from bot import phrases
 from bot.access import TERMINAL, Standing
 from bot.buttons import buttons_for
 from bot.commands.command import CommandCall, CommandReply
+from bot.language.text import join_sentences
 from bot.messages import Choice
 from bot.reminders import ReminderNotSet, ReminderRequest, format_recurrence, is_readable
 from bot.services import Services
@@ -91,7 +92,7 @@ async def _add(call: CommandCall, services: Services, *, prompt: bool) -> str:
         moment=services.reminders.next_due(row, seconds=soon),
         again=_format_recurrence(row),
     )
-    return f"{told} {phrases.AT_TERMINAL}" if call.message.chat.channel == TERMINAL else told
+    return join_sentences([told, phrases.AT_TERMINAL]) if call.message.chat.channel == TERMINAL else told
 
 
 def _format_row(row: ReminderRow, services: Services) -> str:

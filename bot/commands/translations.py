@@ -1,42 +1,13 @@
-"""The help of each slash command in other languages, for the channels' menus."""
+"""The help of slash commands in other languages: in chats, and in the channels' menus."""
 
 from collections.abc import Mapping
 
-from bot.commands.command import Command
+from bot.commands.command import Command, Option
+from bot.language.catalogs import translate
+from bot.language.codes import ENGLISH, LANGUAGES, find_language
+from bot.language.current import current_language
 
 HELP: Mapping[str, Mapping[str, str]] = {
-    "de": {
-        "help": "zeigt die Befehle; mit einem Namen mehr über diesen einen",
-        "start": "sagt Hallo und was es hier gibt",
-        "new": "beginnt ein neues Gespräch; das Gedächtnis bleibt",
-        "stop": "bricht die Antwort ab, die gerade entsteht",
-        "retry": "beantwortet deine letzte Nachricht noch einmal",
-        "status": "sagt, welches Modell antwortet und was im Gedächtnis steht",
-        "remember": "notiert etwas im heutigen Tagebuch",
-        "recall": "findet Passendes in den Notizen und in früheren Gesprächen",
-        "changes": "zeigt die letzten Änderungen an den Notizen oder eine davon ganz",
-        "undo": "macht deine letzte Änderung an den Notizen rückgängig, oder die mit dieser Nummer",
-        "redo": "stellt wieder her, was du zuletzt rückgängig gemacht hast",
-        "why": "zeigt, aus welcher Nachricht eine Zeile einer Notiz stammt",
-        "model": "sagt, welches Modell hier antwortet, oder wählt eines",
-        "compact": "notiert Wichtiges und fasst den früheren Teil unseres Gesprächs zusammen",
-        "flush": "notiert jetzt, was an unserem Gespräch wichtig ist",
-        "usage": "zählt die Tokens von heute und den letzten 30 Tagen",
-        "remind": "erinnert dich hier zu einer Zeit, einmal oder immer wieder",
-        "reminders": "zeigt, was hier ansteht; mit cancel endet etwas davon",
-        "schedule": "lässt mich hier zu festen Zeiten eine Aufgabe beantworten",
-        "memory": "zeigt Stand, Notizen und Papierkorb des Gedächtnisses, durchsucht es, baut den Index neu",
-        "correct": "ersetzt eine Zeile einer Notiz; die alte bleibt im Papierkorb",
-        "models": "zeigt, wie es jedem Modell geht; mit reset werden alle wieder gefragt",
-        "allow": "lässt jemanden mitreden, mit Gedächtnis",
-        "deny": "lässt jemanden nicht mehr herein",
-        "link": "verbindet zwei Konten derselben Person; ohne Konten: zeigt, welche verbunden sind",
-        "pair": "lässt herein, wer diesen Code bekam; ohne Code: wer gerade anfragt",
-        "forget": "zeigt, was über etwas bekannt ist, und löscht es überall, sobald du zustimmst",
-        "reindex": "sieht in allen Notizen nach, was sich geändert hat",
-        "backup": "sichert Notizen und Gespräche in ein Archiv auf dem Server",
-        "config": "zeigt die Einstellungen, die vom Üblichen abweichen",
-    },
     "fr": {
         "help": "liste les commandes ; avec un nom, en dit plus sur celle-ci",
         "start": "dit bonjour et ce qu'il y a ici",
@@ -51,6 +22,7 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "redo": "rétablit la dernière modification que vous avez annulée",
         "why": "montre de quel message vient une ligne d'une note",
         "model": "indique quel modèle répond ici, ou en choisit un",
+        "language": "indique la langue dans laquelle je vous parle, ou en choisit une",
         "compact": "note l'essentiel et résume le début de notre conversation",
         "flush": "note maintenant ce qui compte dans notre conversation",
         "usage": "compte les tokens d'aujourd'hui et des 30 derniers jours",
@@ -83,6 +55,7 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "redo": "rehace el último cambio que deshiciste",
         "why": "muestra de qué mensaje viene una línea de una nota",
         "model": "dice qué modelo responde aquí, o elige uno",
+        "language": "dice en qué idioma te hablo, o elige uno",
         "compact": "anota lo importante y resume la parte anterior de la conversación",
         "flush": "anota ahora lo importante de nuestra conversación",
         "usage": "cuenta los tokens de hoy y de los últimos 30 días",
@@ -115,6 +88,7 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "redo": "ripristina l'ultima modifica che hai annullato",
         "why": "mostra da quale messaggio viene una riga di una nota",
         "model": "dice quale modello risponde qui, o ne sceglie uno",
+        "language": "dice in quale lingua ti parlo, o ne sceglie una",
         "compact": "annota ciò che conta e riassume la parte precedente della conversazione",
         "flush": "annota adesso ciò che conta della nostra conversazione",
         "usage": "conta i token di oggi e degli ultimi 30 giorni",
@@ -147,6 +121,7 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "redo": "refaz a última alteração que você desfez",
         "why": "mostra de que mensagem vem uma linha de uma nota",
         "model": "diz que modelo responde aqui, ou escolhe um",
+        "language": "diz em que língua falo com você, ou escolhe uma",
         "compact": "anota o que importa e resume a parte anterior da conversa",
         "flush": "anota agora o que importa da nossa conversa",
         "usage": "conta os tokens de hoje e dos últimos 30 dias",
@@ -179,6 +154,7 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "redo": "возвращает последнее отменённое вами изменение",
         "why": "показывает, из какого сообщения взята строка записи",
         "model": "говорит, какая модель отвечает здесь, или выбирает её",
+        "language": "показывает, на каком языке я с вами говорю, или выбирает другой",
         "compact": "записывает важное и кратко пересказывает прежнюю часть разговора",
         "flush": "записывает сейчас важное из нашего разговора",
         "usage": "считает токены за сегодня и за последние 30 дней",
@@ -197,38 +173,6 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "backup": "сохраняет записи и разговоры в архив на сервере",
         "config": "показывает настройки, которые отличаются от обычных",
     },
-    "zh": {
-        "help": "列出命令；加上名称可查看某个命令的详情",
-        "start": "打个招呼，介绍这里有什么",
-        "new": "开始新的对话，记忆会保留",
-        "stop": "停止正在生成的回复",
-        "retry": "重新回答你的上一条消息",
-        "status": "显示由哪个模型回答，以及记忆里有什么",
-        "remember": "记到今天的日志里",
-        "recall": "在笔记和以往的对话中查找",
-        "changes": "列出笔记最近的更改，或查看某一项的全部内容",
-        "undo": "撤销你对笔记的最近一次更改，或指定编号的更改",
-        "redo": "恢复你最近撤销的更改",
-        "why": "查看笔记中的某一行来自哪条消息",
-        "model": "显示或选择在这里回答的模型",
-        "compact": "记下要点，并概括之前的对话",
-        "flush": "现在就记下对话中的要点",
-        "usage": "统计今天和最近 30 天的 token 用量",
-        "remind": "到时间在这里提醒你，一次或重复",
-        "reminders": "列出这里待办的提醒；cancel 可取消",
-        "schedule": "让我按时在这里回答一个请求",
-        "memory": "查看记忆的状态、笔记和回收站，搜索，重建索引",
-        "correct": "替换笔记中的一行；旧的一行保留在回收站",
-        "models": "查看各个模型的状况；reset 让它们重新参与",
-        "allow": "允许某人对话并使用记忆",
-        "deny": "不再允许某人对话",
-        "link": "关联同一个人的两个账号；不填则列出已关联的账号",
-        "pair": "让拿到此配对码的人加入；不带配对码则列出申请者",
-        "forget": "显示关于某事的所有内容，确认后彻底删除",
-        "reindex": "检查所有笔记有哪些变化",
-        "backup": "把笔记和对话存成服务器上的备份",
-        "config": "显示与默认值不同的设置",
-    },
     "ja": {
         "help": "コマンドの一覧。名前を付けると、そのコマンドの説明",
         "start": "あいさつと、できることの紹介",
@@ -243,6 +187,7 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "redo": "直前に取り消した変更をやり直します",
         "why": "メモのある行がどのメッセージから来たかを表示します",
         "model": "ここで答えるモデルを表示、または選びます",
+        "language": "あなたと話す言語を表示するか、選びます",
         "compact": "大事なことを書き留め、これまでの会話を要約します",
         "flush": "会話の大事なことを今すぐ書き留めます",
         "usage": "今日と過去30日のトークン数を数えます",
@@ -262,10 +207,19 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "config": "既定値と異なる設定を表示します",
     },
 }
-"""By language (ISO 639-1), then command name; the English help is part of the command."""
+"""By language (ISO 639-1), then command name; for languages without a catalogue in `bot/locales`."""
+
+MENU_LANGUAGES = (*(code.partition("_")[0] for code in LANGUAGES if code != ENGLISH), *HELP)
+"""The languages of the channels' menus besides English (ISO 639-1)."""
 
 
 def translated_help(command: Command, language: str) -> str:
     """Return the help of a command in a language such as `de` or `pt-BR`, else in English."""
-    known = HELP.get(language.partition("-")[0].lower(), {})
-    return known.get(command.name, command.help)
+    if known := find_language(language):
+        return translate(command.help, known)
+    return HELP.get(language.partition("-")[0].lower(), {}).get(command.name, command.help)
+
+
+def help_of(explained: Command | Option) -> str:
+    """Return the help of a command or option in the language of whoever is spoken to."""
+    return translate(explained.help, current_language())

@@ -9,6 +9,7 @@ from bot.access import Standing
 from bot.change_names import ChangeNames, read_names
 from bot.change_texts import describe_coverage, format_period, format_time
 from bot.commands.command import CommandCall
+from bot.language.text import join_sentences
 from bot.line_origin import LineOrigin, find_line_origin
 from bot.note_refs import parse_note_ref
 from bot.sanitize import one_line, strip_controls
@@ -101,12 +102,12 @@ def _explain(asked: _Asked, path: str) -> "Iterator[str]":
     if change.origin.model:
         details.append(phrases.WHY_MODEL.format(model=one_line(change.origin.model)))
     if change.origin.says:
-        says = one_line(", ".join(change.origin.says))
+        says = one_line(phrases.COMMA.join(change.origin.says))
         details.append(phrases.WHY_SAYS.format(whose=asked.names.whose(asked.author), says=says))
     if origin.put_back_by and not change.undoes:
         details.append(phrases.WHY_PUT_BACK.format(number=origin.put_back_by))
     details.append(phrases.WHY_CHANGE.format(number=change.number))
-    yield " ".join(details)
+    yield join_sentences(details)
 
 
 def _explain_source(asked: _Asked) -> "Iterator[str]":
@@ -120,7 +121,7 @@ def _explain_source(asked: _Asked) -> "Iterator[str]":
     elif message:
         phrase = phrases.WHY_FLUSH_MESSAGE if origin.made_by == "flush" else phrases.WHY_MESSAGE
         whose, may = names.whose(asked.author), origin.chat in asked.chats
-        yield phrase.format(**told, whose=whose, colon=":" if may else ".")
+        yield phrase.format(**told, whose=whose, colon=phrases.COLON if may else phrases.FULL_STOP)
         if may:
             yield _quote(message.text)
         else:

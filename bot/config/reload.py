@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot import phrases
 from bot.config.errors import ConfigError, format_key
+from bot.language.text import join_sentences
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -185,7 +186,7 @@ async def reload_on_hangup(live_settings: LiveSettings, supervisor: "Supervisor"
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # nothing may interrupt the shutdown
 
 
-def format_changes(changes: SettingsChanges, *, same: str = phrases.CONFIG_SAME) -> str:
+def format_changes(changes: SettingsChanges, *, same: str = "") -> str:
     """Return a text about settings that were reloaded; `same` says that nothing has changed."""
     active = [key for key in changes.live if key not in changes.removed]
     told = (
@@ -193,8 +194,8 @@ def format_changes(changes: SettingsChanges, *, same: str = phrases.CONFIG_SAME)
         (phrases.CONFIG_REMOVED, changes.removed),
         (phrases.CONFIG_AFTER_RESTART, changes.restart),
     )
-    parts = [phrase.format(keys=", ".join(keys)) for phrase, keys in told if keys]
-    return " ".join([phrases.CONFIG_RELOADED, *(parts or [same])])
+    parts = [phrase.format(keys=phrases.COMMA.join(keys)) for phrase, keys in told if keys]
+    return join_sentences([phrases.CONFIG_RELOADED, *(parts or [same or phrases.CONFIG_SAME])])
 
 
 async def describe_pending(live_settings: LiveSettings) -> str:
@@ -203,9 +204,9 @@ async def describe_pending(live_settings: LiveSettings) -> str:
         changes = await live_settings.pending_changes()
     except ConfigError as error:
         return phrases.CONFIG_WOULD_FAIL.format(reason=error)
-    told = [phrases.CONFIG_CHANGED.format(keys=", ".join(changes.live))] if changes.live else []
+    told = [phrases.CONFIG_CHANGED.format(keys=phrases.COMMA.join(changes.live))] if changes.live else []
     if changes.restart:
-        told.append(phrases.CONFIG_AFTER_RESTART.format(keys=", ".join(changes.restart)))
+        told.append(phrases.CONFIG_AFTER_RESTART.format(keys=phrases.COMMA.join(changes.restart)))
     return "\n".join(told)
 
 

@@ -27,6 +27,7 @@ from bot.config.sources import SettingSources, collect_sources
 from bot.config.system_zone import system_zone
 from bot.config.telegram import TelegramSettings
 from bot.config.toml_file import read_toml
+from bot.language.codes import LANGUAGES, find_language
 from bot.messages import OWNER_AT_TERMINAL
 from bot.models.known_providers import KIND_BY_NAME, KNOWN_PROVIDERS, ProviderKind
 from bot.models.model_names import ways_to_write, with_provider
@@ -74,12 +75,22 @@ class AgentSettings(Section):
     """The assistant's name."""
     instructions: str = ""
     """Your own instructions to the model: tone, language, rules."""
+    language: str = ""
+    """The language of the assistant's own messages, such as "de", for everybody who has not chosen one with
+    `/language`; "" for the language of each person's app."""
 
     @field_validator("name")
     @classmethod
     def _one_line(cls, value: str) -> str:
         if not value.strip() or not value.isprintable():
             raise ValueError("a name on one line")
+        return value
+
+    @field_validator("language")
+    @classmethod
+    def _known_language(cls, value: str) -> str:
+        if value and find_language(value) is None:
+            raise ValueError(f'one of {", ".join(LANGUAGES)}, or "" for the language of each person\'s app')
         return value
 
 

@@ -10,12 +10,14 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from bot import phrases
-from bot.conversations.conversation import Conversation, Entry
+from bot.conversations.conversation import Conversation, Entry, Rewritten
 from bot.conversations.flush import FLUSH_SECONDS, Flusher
 from bot.conversations.flush_result import FlushResult
 from bot.conversations.recall import recall
 from bot.conversations.summary import MIN_SUMMARY_TOKENS, attribute_summary, extract, summarize
 from bot.conversations.turns import split_turns
+from bot.language.people import PeopleLanguages
+from bot.language.text import join_sentences
 from bot.messages import ChatId
 from bot.models.protocol import AssistantMessage
 from bot.models.token_estimate import estimate_text_tokens
@@ -60,7 +62,7 @@ class CompactionResult:
         if self.flushed.result == "fault":
             return self.flushed.text
         done = phrases.COMPACTED if self.messages else phrases.NOTHING_TO_COMPACT
-        return " ".join(filter(None, [done, self.flushed.notice]))
+        return join_sentences([done, self.flushed.notice])
 
 
 class Compactor:
@@ -77,6 +79,7 @@ class Compactor:
         now: Callable[[], datetime],
         wake: Callable[[], None] = lambda: None,
         seconds: float = FLUSH_SECONDS,
+        languages: PeopleLanguages | None = None,
     ) -> None:
         """`wake` is called when there is a notice to deliver; `seconds`: a model's time for one flush."""
         self._state = state
@@ -97,6 +100,7 @@ class Compactor:
             now=now,
             wake=wake,
             seconds=seconds,
+            languages=languages or PeopleLanguages(state),
         )
 
     def set_settings(self, settings: "FlushSettings") -> None:
@@ -146,11 +150,18 @@ class Compactor:
             )
         if cut is None or flushed.result in ("waits", "fault"):
             return CompactionResult(flushed)
-        compacted = [each for each in conversation.entries if each.seq <= cut]
-        summary = await self._make_summary(conversation, compacted, cause, ask=flushed.result != "raw")
-        recalled = await recall(self._memory, self._now) if flush else ""
-        await conversation.compact(cut, summary, recalled)
-        return CompactionResult(flushed, len(compacted))
+        while True:
+            compacted = [each for each in conversation.entries if each.seq <= cut]
+            summary = await self._make_summary(conversation, compacted, cause, ask=flushed.result != "raw")
+            recalled = await recall(self._memory, self._now) if flush else ""
+            try:
+                await conversation.compact(cut, summary, recalled)
+            except Rewritten:  # the summary may repeat what was forgotten meanwhile
+                await conversation.read_again()
+                if conversation.id != number:  # a `/new` came between
+                    return CompactionResult(flushed)
+            else:
+                return CompactionResult(flushed, len(compacted))
 
     async def flush(
         self, conversation: Conversation, *, cause: Cause = "asked", key: str = ""

@@ -19,7 +19,7 @@ from bot.log.tracebacks import error_location
 from bot.messages import ChatId, PersonId
 from bot.models.protocol import AssistantMessage, Message, ToolCall, ToolResult, UserMessage
 from bot.models.token_estimate import estimate_message_tokens
-from bot.state.conversations import ReadPosition, Row, read_open
+from bot.state.conversations import ReadPosition, Row, count_rewrites, read_open
 from bot.state.database import State, StateFault, run_to_completion
 from memory.attribution import attribute_passage, find_says
 
@@ -68,6 +68,10 @@ class Entry:
         object.__setattr__(self, "tokens", estimate_message_tokens(self.message))
 
 
+class Rewritten(Exception):
+    """Something that was said has been forgotten or edited since the conversation was loaded."""
+
+
 class Conversation:
     """The messages of one chat since `/new`, for one turn at a time.
 
@@ -103,6 +107,10 @@ class Conversation:
     async def load(self) -> None:
         """Load new entries; everything the first time, and after a `/new` or `/forget` of any process."""
         self._retracting = False
+        await self.read_again()
+
+    async def read_again(self) -> None:
+        """Load as `load` does, in the middle of a turn: an answer that is being retracted stays so."""
         known, after = self._version, self._last_seq
         self._version, rows = await self._state.read(
             lambda db: read_open(db, str(self.chat), known, after=after)
@@ -258,13 +266,28 @@ class Conversation:
         *,
         also: "Also | None" = None,
     ) -> None:
-        """Replace everything up to the message with seq `upto` by a summary; the messages stay stored."""
+        """Replace everything up to the message with seq `upto` by a summary; the messages stay stored.
+
+        Raises Rewritten: the summary may then repeat what was forgotten.
+        """
         entries = [
             *self._retraction(),
             (SUMMARIZED, dump_json({"upto": upto, "text": summary})),
             (RECALLED, dump_json({"text": recalled})),
         ]
-        await self._add(entries, also)
+        known, retracting = self._version, self._retracting
+
+        def check(db: "Connection", rows: tuple[Row, ...]) -> None:
+            if known.number is not None and count_rewrites(db, known.number) != known.rewrites:
+                raise Rewritten
+            if also is not None:
+                also(db, rows)
+
+        try:
+            await self._add(entries, check)
+        except Rewritten:
+            self._retracting = retracting
+            raise
 
     async def interrupt(
         self,

@@ -1,6 +1,7 @@
 """The core note, MEMORY.md: how much of it every conversation sees, and the warning about a longer one."""
 
 from bot import phrases
+from bot.language.text import join_sentences
 from memory.errors import NoteMissing
 from memory.memory import CORE_NOTE, Memory
 
@@ -37,7 +38,7 @@ def length_warning(text: str) -> str:
         return ""
     chars = len(text.strip("\n"))
     told = phrases.CORE_TOO_LONG.format(chars=chars, most=CORE_CHARS, line=count_visible_lines(text))
-    return f"{told} {phrases.CORE_SHORTEN}"
+    return join_sentences([told, phrases.CORE_SHORTEN])
 
 
 async def read_core_note(memory: Memory) -> str:

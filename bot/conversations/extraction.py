@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,20 @@ Other notes say about these subjects:
 THE_REST = "the parts that concern the conversation are below"
 
 
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What a model wrote down."""
+
+    messages: tuple[Message, ...]
+    """What it read."""
+    reading: ParsedAnswer | None
+    """Its answer; None if there is none."""
+    error: str
+    """Why there is no answer; "" if there is one."""
+    rewrites: int
+    """How often the conversation had been rewritten when it was read; if more often by now, some of it may be gone."""
+
+
 class Extractor:
     """Has a language model write down what of a conversation must be kept."""
 
@@ -97,14 +112,14 @@ class Extractor:
         """Return whether there is a language model to ask."""
         return self._model.plan.has_language_model(prefer)
 
-    async def extract(self, row: Flush) -> tuple[tuple[Message, ...], ParsedAnswer | None, str]:
-        """Return the messages, a model's answer about them, and an error if there is no answer."""
+    async def extract(self, row: Flush) -> "Extraction":
+        """Have a model write down what the entries of a flush say; again, if some of it is forgotten meanwhile."""
         search_time = SearchBudget()
         while True:
             before = await self._count_rewrites(row)
-            asked = await self._extract_once(row, search_time)
+            messages, reading, error = await self._extract_once(row, search_time)
             if before == await self._count_rewrites(row):
-                return asked
+                return Extraction(messages, reading, error, before)
             row = await read_row(self._state, row)  # some of it was forgotten meanwhile
 
     async def _extract_once(

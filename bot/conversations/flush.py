@@ -20,9 +20,11 @@ from bot.conversations.log_section import (
     heading,
     section,
 )
+from bot.language.current import speaking
+from bot.language.people import PeopleLanguages
 from bot.note_refs import format_note_ref
 from bot.sanitize import one_line
-from bot.state import flushes, inbox, speakers
+from bot.state import conversations, flushes, inbox, speakers
 from bot.state.changes import ChangeOrigin
 from bot.state.database import State, format_timestamp
 from bot.state.flushes import Cause, Flush
@@ -67,6 +69,7 @@ class Flusher:
         now: Callable[[], datetime],
         wake: Callable[[], None],
         seconds: float,
+        languages: PeopleLanguages,
     ) -> None:
         """`piece_tokens`: tokens shown to a model at once; `wake` is called when there is a notice to deliver."""
         self._state = state
@@ -75,6 +78,7 @@ class Flusher:
         self._memory = memory
         self._now = now
         self._wake = wake
+        self._languages = languages
         self._at_work: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._adding_facts = asyncio.Lock()
 
@@ -197,10 +201,11 @@ class Flusher:
 
     async def _find_answer(self, row: Flush) -> bool:
         """Store what to write; return False if that is not known yet."""
-        messages, reading, error = await self._extractor.extract(row)
+        extracted = await self._extractor.extract(row)
+        messages, reading, rewrites = extracted.messages, extracted.reading, extracted.rewrites
         failures = row.failures + (reading is None)
         if reading is None:
-            log.warning("no model answered for the flush of %s: %s", row.chat, error)
+            log.warning("no model answered for the flush of %s: %s", row.chat, extracted.error)
             if failures < MAX_TRIES and row.cause in PATIENT_CAUSES:
                 return not await self._update_row(
                     row, failures=failures, again_at=self._next_attempt_at(failures)
@@ -208,14 +213,21 @@ class Flusher:
             await self._save_answer(
                 row,
                 section(row.heading, await asyncio.to_thread(format_raw, messages)),
+                rewrites=rewrites,
                 raw=True,
                 failures=failures,
             )
         elif reading.sure:
-            await self._save_answer(row, section(row.heading, reading.body), reading.core)
+            await self._save_answer(row, section(row.heading, reading.body), reading.core, rewrites=rewrites)
         else:
             raw = await asyncio.to_thread(format_raw, messages, mark=DOUBTFUL_MARK)
-            await self._save_answer(row, section(row.heading, reading.body, raw), reading.core, raw=bool(raw))
+            await self._save_answer(
+                row,
+                section(row.heading, reading.body, raw),
+                reading.core,
+                rewrites=rewrites,
+                raw=bool(raw),
+            )
         return True
 
     async def _improve(self, row: Flush) -> Flush | None:
@@ -224,12 +236,13 @@ class Flusher:
             row = await self._read_row(row)
             if row.stage != "done" or not row.raw:
                 return None
-            _, reading, error = await self._extractor.extract(row)
+            extracted = await self._extractor.extract(row)
+            reading = extracted.reading
             if reading is None or not reading.sure:
                 log.info(
                     "could not improve a raw section of %s yet: %s",
                     row.note,
-                    error or "the answer is no list of notes",
+                    extracted.error or "the answer is no list of notes",
                 )
                 failures = row.failures + 1
                 again_at = self._next_attempt_at(failures) if failures < MAX_RAW_TRIES else flushes.NEVER
@@ -240,7 +253,13 @@ class Flusher:
                 # The model found nothing worth keeping; the raw section stays all the same.
                 await self._update_row(row, raw=0)
                 return None
-            await self._save_answer(row, better or row.section, reading.core, replaces=row.section)
+            await self._save_answer(
+                row,
+                better or row.section,
+                reading.core,
+                rewrites=extracted.rewrites,
+                replaces=row.section,
+            )
         return await self._continue(row, notice=False)
 
     async def _save_answer(
@@ -249,22 +268,29 @@ class Flusher:
         block: str,
         core: Sequence[str] = (),
         *,
+        rewrites: int,
         raw: bool = False,
         replaces: str = "",
         failures: int | None = None,
     ) -> None:
+        """Store what to write, unless some of the conversation was forgotten since it was read."""
         facts = "\n".join(core)
-        await self._update_row(
-            row,
-            stage="answered",
-            section=block,
-            core=facts,
-            digest=_digest(block, facts),
-            raw=int(raw),
-            replaces=replaces,
-            failures=row.failures if failures is None else failures,
-            again_at=self._next_attempt_at(1) if raw else "",
-        )
+        answer: dict[str, object] = {
+            "stage": "answered",
+            "section": block,
+            "core": facts,
+            "digest": _digest(block, facts),
+            "raw": int(raw),
+            "replaces": replaces,
+            "failures": row.failures if failures is None else failures,
+            "again_at": self._next_attempt_at(1) if raw else "",
+        }
+
+        def save(db: "Connection") -> None:
+            if conversations.count_rewrites(db, row.conversation) == rewrites:
+                flushes.update(db, row, **answer)
+
+        await self._state.change(save)
 
     async def _write_section(self, row: Flush) -> None:
         """Write the section into the log of the day on which the flush began."""
@@ -282,6 +308,7 @@ class Flusher:
                     row.section,
                     key=f"flush-{row.id}-better",
                     origin=await self._origin_of(row, row.section),
+                    check=partial(_check_unchanged, row=row),
                 )
             except (EditRefused, NoteMissing) as refusal:
                 log.info("a raw section stays as it is: %s", refusal)
@@ -296,6 +323,7 @@ class Flusher:
                 key=f"flush-{row.id}",
                 title=title,
                 origin=await self._origin_of(row, row.section),
+                check=partial(_check_unchanged, row=row),
             )
             places = [format_note_ref(written.path, written.line_start, written.line_end)]
         await self._update_row(row, stage="written", places=places)
@@ -320,13 +348,18 @@ class Flusher:
                 key=f"flush-{row.id}-core",
                 title="Memory",
                 origin=await self._origin_of(row, row.core),
+                check=partial(_check_unchanged, row=row),
             )
             places.append(format_note_ref(written.path, written.line_start, written.line_end))
-        told = "" if row.key or row.replaces or not notice else combine_results([row], places).notice
+        is_asked_for = row.key or row.replaces or not notice
 
         def end(db: "Connection") -> bool:
             ended = flushes.update(db, row, stage="done", places=places, replaces="")
-            if not ended or not told:
+            if not ended or is_asked_for:
+                return False
+            with speaking(self._languages.read_of_chat(db, row.chat)):
+                told = combine_results([row], places).notice
+            if not told:
                 return False
             put = inbox.add_notice(db, row.chat, told, key=f"flush-{row.id}", owner="", at=self._state.at())
             return put is not None
@@ -372,6 +405,12 @@ class Flusher:
     def _next_attempt_at(self, failures: int) -> str:
         pause = min(FIRST_PAUSE * 2 ** (failures - 1), MAX_PAUSE)
         return format_timestamp(self._now() + pause)
+
+
+def _check_unchanged(db: "Connection", row: Flush) -> None:
+    """Raise EditRefused if what is to be written was forgotten meanwhile; what is left is looked at again later."""
+    if not flushes.is_unchanged(db, row):
+        raise EditRefused(f"what was about to be written into {row.note} was forgotten meanwhile")
 
 
 def _digest(block: str, core: str) -> str:

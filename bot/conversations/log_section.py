@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from bot import phrases
+from bot import english
 from bot.access import TERMINAL
 from bot.conversations.turns import split_turns
 from bot.foreign_text import AuthorFinder, IsSaid, TurnReading, attribute_message, find_foreign, said_before
@@ -78,7 +78,7 @@ def _display_name(name: str) -> str:
     """Return the session for a terminal's chat; the main session has no name that anybody would recognise."""
     channel, colon, session = name.partition(":")
     if channel == TERMINAL and colon:
-        return phrases.TERMINAL if session == MAIN_SESSION else session
+        return english.TERMINAL if session == MAIN_SESSION else session
     return name
 
 

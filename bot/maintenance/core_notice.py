@@ -8,7 +8,9 @@ from bot import phrases
 from bot.access import Access, Standing
 from bot.channels import Channels
 from bot.conversations.core_note import core_warning
-from bot.messages import ChatId
+from bot.language.current import speaking
+from bot.language.people import PeopleLanguages
+from bot.messages import ChatId, PersonId
 from bot.state import inbox
 from bot.state.database import State, format_timestamp
 
@@ -33,6 +35,7 @@ class CoreNotice:
         *,
         now: Callable[[], datetime],
         wake: Callable[[], None],
+        languages: PeopleLanguages,
     ) -> None:
         """`wake` is called when there is a notice to deliver."""
         self._memory = memory
@@ -41,17 +44,20 @@ class CoreNotice:
         self._channels = channels
         self._now = now
         self._wake = wake
+        self._languages = languages
 
     async def send(self) -> None:
         """Send the notice unless one was sent within a week. Raises MemoryFault and StateFault.
 
         One row in state.db holds both the notice and the fact that it was sent.
         """
-        warning = await core_warning(self._memory)
-        home = await self._find_home() if warning else None
-        if home is None:
+        owner = await self._find_owner() if await core_warning(self._memory) else None
+        if owner is None:
             return
-        now, text = self._now(), phrases.CORE_NOTICE.format(warning=warning)
+        person, home = owner
+        with speaking(await self._state.read(lambda db: self._languages.read(db, str(person)))):
+            text = phrases.CORE_NOTICE.format(warning=await core_warning(self._memory))
+        now = self._now()
 
         def put(db: "Connection") -> bool:
             if inbox.read_notice_times(
@@ -66,10 +72,10 @@ class CoreNotice:
         if await self._state.change(put):
             self._wake()
 
-    async def _find_home(self) -> ChatId | None:
+    async def _find_owner(self) -> tuple[PersonId, ChatId] | None:
         for channel in self._channels.health():
             for person in await self._access.list_people(channel):
                 is_owner = await self._access.standing_of(person) is Standing.OWNER
                 if is_owner and (home := self._channels.home_of(person)):
-                    return home
+                    return person, home
         return None

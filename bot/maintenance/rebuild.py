@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot import phrases
+from bot import english
 from memory.errors import MemoryFault
 from memory.memory import Memory
 from memory.sync import SyncReport
@@ -73,4 +73,4 @@ class IndexRebuilder:
             self._last = RebuildResult(self._now(), None, str(error))
         else:
             log.error("rebuilding the index failed", exc_info=error)
-            self._last = RebuildResult(self._now(), None, phrases.REBUILD_FAILED)
+            self._last = RebuildResult(self._now(), None, english.REBUILD_FAILED)

@@ -1,5 +1,6 @@
 """Open the channels' adapters by name; the only module that imports them, each one lazily."""
 
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -12,7 +13,10 @@ from bot.access import TERMINAL, Standing
 from bot.cluster.ownership import Ownership
 from bot.commands.command import commands_for
 from bot.commands.registry import COMMANDS
+from bot.commands.translations import help_of
 from bot.config.settings import BUILTIN_MODEL, BUILTIN_PROVIDER
+from bot.language.current import speaking
+from bot.language.system import system_language
 from bot.messages import OWNER_AT_TERMINAL, Adapter, ChatId
 from memory.forgetting import WordsToForget
 
@@ -30,31 +34,41 @@ INPUT_HISTORY_FILE = "chat_history"
 # -- the terminal -------------------------------------------------------------------------------------------
 
 
-def open_terminal(assistant: "Assistant", *, session: str, page: str = "") -> Adapter:
+async def open_terminal(assistant: "Assistant", *, session: str, page: str = "") -> Adapter:
     """Return the terminal as a channel: a line editor if a person uses it, otherwise plain lines.
 
     `page`: the address of the status page; "" if this process serves none.
     """
     services, settings, chat = assistant.services, assistant.services.settings, ChatId(TERMINAL, session)
+    told = system_language(os.environ)
+    language = await services.languages.load(OWNER_AT_TERMINAL, told=told)
     if sys.stdin.isatty() and sys.stdout.isatty():
         from adapters.terminal.interactive import InteractiveTerminal
 
-        return InteractiveTerminal(
-            chat=chat,
-            sender=OWNER_AT_TERMINAL,
-            now=settings.now,
-            stop=assistant.stop,
-            commands={
-                **{command.name: command.help for command in commands_for(Standing.OWNER, COMMANDS)},
-                "exit": phrases.EXIT_HELP,
-            },
-            history=settings.private_folder / INPUT_HISTORY_FILE,
-            greeting=banner(settings, model=services.model.name, page=page),
-        )
+        with speaking(language):
+            return InteractiveTerminal(
+                chat=chat,
+                sender=OWNER_AT_TERMINAL,
+                language=told,
+                now=settings.now,
+                stop=assistant.stop,
+                commands={
+                    **{command.name: help_of(command) for command in commands_for(Standing.OWNER, COMMANDS)},
+                    "exit": phrases.EXIT_HELP,
+                },
+                history=settings.private_folder / INPUT_HISTORY_FILE,
+                greeting=banner(settings, model=services.model.name, page=page),
+                how_to_leave=phrases.HOW_TO_LEAVE,
+            )
     from adapters.terminal.plain import PlainTerminal
 
     return PlainTerminal(
-        chat=chat, sender=OWNER_AT_TERMINAL, now=settings.now, stdin=sys.stdin.fileno(), stdout=sys.stdout
+        chat=chat,
+        sender=OWNER_AT_TERMINAL,
+        language=told,
+        now=settings.now,
+        stdin=sys.stdin.fileno(),
+        stdout=sys.stdout,
     )
 
 

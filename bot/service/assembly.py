@@ -19,6 +19,7 @@ from bot.conversations.compaction import Compactor
 from bot.delivery import RETRY_SECONDS, Delivery
 from bot.forgetting import ForgetService
 from bot.inbox import Inbox
+from bot.language.people import PeopleLanguages
 from bot.limits import DailyBudget, MessageRate
 from bot.log import RecentErrors
 from bot.maintenance.background import Background, NightlyJobs
@@ -92,7 +93,10 @@ def services_of(
     wake_event, channels = asyncio.Event(), Channels(is_stopped=supervisor.is_stopped)
     leased = tuple(settings.channels) if membership else ()
     access = Access(settings.access, state)
-    pairing = Pairing(settings.access, state, now=now, wake=wake_event.set, home_of=channels.home_of)
+    languages = PeopleLanguages(state, setting=lambda: live_settings.settings.agent.language)
+    pairing = Pairing(
+        settings.access, state, now=now, wake=wake_event.set, home_of=channels.home_of, languages=languages
+    )
     note_writer = OnceWriter(memory, state)
     reader = AttachmentReader(
         channels.fetch,
@@ -103,7 +107,12 @@ def services_of(
         folder=private,
     )
     backups = Backups(notes=settings.memory_folder, private=private, now=now)
-    core_notice = CoreNotice(memory, state, access, channels, now=now, wake=wake_event.set)
+    core_notice = CoreNotice(
+        memory, state, access, channels, now=now, wake=wake_event.set, languages=languages
+    )
+    forget_service = ForgetService(
+        memory, state, conversations=conversations, forget_typed=forget_typed, now=now
+    )
     return Services(
         live_settings=live_settings,
         now=now,
@@ -113,17 +122,25 @@ def services_of(
         model=model,
         commands=COMMANDS,
         access=access,
+        languages=languages,
         pairing=pairing,
         channels=channels,
         inbox=Inbox(state, process_lock, leased=leased),
         note_writer=note_writer,
         compactor=Compactor(
-            state, model, note_writer, memory, settings=settings.memory.flush, now=now, wake=wake_event.set
+            state,
+            model,
+            note_writer,
+            memory,
+            settings=settings.memory.flush,
+            now=now,
+            wake=wake_event.set,
+            languages=languages,
         ),
-        forgetting=ForgetService(
-            memory, state, conversations=conversations, forget_typed=forget_typed, now=now
+        forgetting=forget_service,
+        reminders=Reminders(
+            state, now=now, zone=settings.zone.key, owners=settings.access.owners, languages=languages
         ),
-        reminders=Reminders(state, now=now, zone=settings.zone.key, owners=settings.access.owners),
         reader=reader,
         document_saver=DocumentSaver(state, note_writer, reader, now=now),
         rate=MessageRate(settings.limits.messages_per_minute),
@@ -137,7 +154,7 @@ def services_of(
             conversations,
             state,
             backups,
-            core_notice=core_notice.send,
+            tidy=[forget_service.complete_earlier, core_notice.send],
             alone=alone,
             membership=membership,
             supervisor=supervisor,
@@ -181,13 +198,13 @@ def _background(
     state: State,
     backups: Backups,
     *,
-    core_notice: Callable[[], Awaitable[object]],
+    tidy: Sequence[Callable[[], Awaitable[object]]],
     alone: bool,
     membership: "Membership | None",
     supervisor: Supervisor,
     now: Callable[[], datetime],
 ) -> Background:
-    """Return the background work; only the service gets the regular jobs."""
+    """Return the background work; only the service gets the regular jobs. `tidy`: further work of each night."""
     nights = NightlyJobs(
         settings.backup.time,
         settings.zone,
@@ -196,7 +213,7 @@ def _background(
         tidy=[
             OnceWriter(memory, state).settle_open,  # before what is known of open writes is deleted
             lambda: clean_up(state, now(), change_days=settings.memory.changes.keep_days),
-            core_notice,
+            *tidy,
         ],
     )
     return Background(

@@ -51,7 +51,7 @@ async def open_channels(
         else open_own_channels(assistant) as channels
     ):
         if at_terminal:
-            terminal = open_terminal(assistant, session="main", page=page)
+            terminal = await open_terminal(assistant, session="main", page=page)
             channels = replace(channels, adapters=(*channels.adapters, terminal))
         for adapter in channels.adapters:
             assistant.attach(adapter)

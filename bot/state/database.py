@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +30,7 @@ from bot.state import (
     forgetting,
     imports,
     inbox,
+    languages,
     links,
     model_history,
     models,
@@ -283,7 +285,8 @@ class State:
             with _translate_errors(self._path):
                 return work()
 
-        return await run_to_completion(asyncio.get_running_loop().run_in_executor(self._worker, guarded))
+        run = copy_context().run  # what `work` says is in the caller's language
+        return await run_to_completion(asyncio.get_running_loop().run_in_executor(self._worker, run, guarded))
 
 
 async def run_to_completion(work: Awaitable[Result]) -> Result:
@@ -308,6 +311,8 @@ class _QueuedChange(Generic[Result]):
     def __init__(self, work: Callable[[apsw.Connection], Result]) -> None:
         self.future: Future[Result] = Future()
         self._work = work
+        self._context = copy_context()
+        """The caller's, since another caller's call may run this."""
         self._result: Result
         self._error: Exception | None = None
 
@@ -315,7 +320,7 @@ class _QueuedChange(Generic[Result]):
         """Run it inside a shared transaction; if it fails, only this change is undone."""
         db.execute("SAVEPOINT one")
         try:
-            self._result = self._work(db)
+            self._result = self._context.run(self._work, db)
         except Exception as error:
             if not db.in_transaction:  # with a full disk, SQLite has rolled everything back
                 raise
@@ -454,6 +459,7 @@ MIGRATIONS = (
     changes.m025_changes,
     changes.m026_change_clients,
     conversation_list.m027_conversation_list,
+    languages.m028_languages,
 )
 
 

@@ -200,6 +200,12 @@ NEVER = "9999"
 """Value of `again_at` for sections that are not tried again in the background."""
 
 
+def is_unchanged(db: apsw.Connection, row: Flush) -> bool:
+    """Return whether what a flush writes is still what it was when `row` was read: it may have been forgotten."""
+    now = find(db, row.id)
+    return now is not None and (now.section, now.replaces, now.core) == (row.section, row.replaces, row.core)
+
+
 def update(db: apsw.Connection, row: Flush, **changes: Any) -> bool:
     """Change a flush unless somebody else has changed it since `row` was read; return whether it was changed."""
     if "places" in changes:
@@ -207,8 +213,11 @@ def update(db: apsw.Connection, row: Flush, **changes: Any) -> bool:
     names = ", ".join(f"{name} = ?" for name in changes)
     db.execute(
         f"UPDATE flushes SET {names} WHERE id = ? AND stage = ? AND upto = ? AND raw = ? "  # noqa: S608
-        "AND failures = ? AND replaces = ?",
-        (*changes.values(), row.id, row.stage, row.upto, int(row.raw), row.failures, row.replaces),
+        "AND failures = ? AND replaces = ? AND section = ? AND core = ?",
+        (
+            *changes.values(),
+            *(row.id, row.stage, row.upto, int(row.raw), row.failures, row.replaces, row.section, row.core),
+        ),
     )
     return db.changes() > 0
 

@@ -145,14 +145,14 @@ def read_texts(
 ) -> list[StoredRow]:
     """Return the next texts of a column, with a rowid greater than `after`, in order."""
     rows = db.execute(
-        f"SELECT rowid, {place.column}, {place.kind}, {place.conversation} FROM {place.table} "  # noqa: S608
-        f"WHERE rowid > ? AND {place.column} IS NOT NULL ORDER BY rowid LIMIT ?",
+        f"SELECT rowid, CAST({place.column} AS BLOB), {place.kind}, {place.conversation} "  # noqa: S608
+        f"FROM {place.table} WHERE rowid > ? AND {place.column} IS NOT NULL ORDER BY rowid LIMIT ?",
         (after, limit),
     )
     found = list[StoredRow]()
     length = 0
     for row in rows:
-        found.append(kept := StoredRow(*row))
+        found.append(kept := _decode_row(row))
         length += len(kept.text)
         if length >= max_length:  # some entries contain pictures
             break
@@ -162,11 +162,11 @@ def read_texts(
 def read_entries(db: apsw.Connection, conversation: int, seqs: Sequence[int]) -> list[StoredRow]:
     """Return these entries of a conversation, in order."""
     rows = db.execute(
-        "SELECT rowid, payload, kind, conversation FROM entries "
+        "SELECT rowid, CAST(payload AS BLOB), kind, conversation FROM entries "
         "WHERE conversation = ? AND seq IN (SELECT value FROM json_each(?)) ORDER BY seq",
         (conversation, json.dumps([*seqs])),
     )
-    return [StoredRow(*row) for row in rows]
+    return [_decode_row(row) for row in rows]
 
 
 def is_being_answered(db: apsw.Connection, conversation: int) -> bool:
@@ -211,15 +211,28 @@ def replace_texts(
     SQLite overwrites them with zeros, so that nothing stays in the file if the program crashes before `vacuum`.
     """
     _enable_secure_delete(db)
-    where = f"WHERE rowid = ? AND {place.column} = ?"
+    where = f"WHERE rowid = ? AND {place.column} = CAST(? AS TEXT)"
     for kept, new in changes:
+        before = _encode_text(kept.text)
         if new is None:
-            db.execute(f"DELETE FROM {place.table} {where}", (kept.row, kept.text))  # noqa: S608
+            db.execute(f"DELETE FROM {place.table} {where}", (kept.row, before))  # noqa: S608
         else:
             db.execute(
-                f"UPDATE {place.table} SET {place.column} = ?{place.also} {where}",  # noqa: S608
-                (new, kept.row, kept.text),
+                f"UPDATE {place.table} SET {place.column} = CAST(? AS TEXT){place.also} {where}",  # noqa: S608
+                (_encode_text(new), kept.row, before),
             )
+
+
+def _decode_row(row: "Sequence[apsw.SQLiteValue]") -> StoredRow:
+    """Return a row whose text may hold bytes that are no UTF-8: a damaged text must not keep all others from going."""
+    number, text, kind, conversation = row
+    assert isinstance(text, bytes)
+    decoded = text.decode("utf-8", "surrogateescape")
+    return StoredRow(int(str(number)), decoded, str(kind), int(str(conversation)))
+
+
+def _encode_text(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _enable_secure_delete(db: apsw.Connection) -> None:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from bot.timeparse.formatting import due_before, moment_in_full, moment_in_short, rule_in_words
+from bot.timeparse.formatting import day_in_words, due_before, moment_in_full, moment_in_short, rule_in_words
 from bot.timeparse.moment import TimeParseError, TimeParseReason, When
 from bot.timeparse.recurrence import Recurrence
 
@@ -12,6 +12,7 @@ __all__ = [
     "TimeParseError",
     "TimeParseReason",
     "When",
+    "day_in_words",
     "due_before",
     "moment_in_full",
     "moment_in_short",

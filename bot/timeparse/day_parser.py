@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
-from bot.timeparse.formatting import date_in_words
+from bot.timeparse.formatting import day_in_words
 from bot.timeparse.lexer import TokenLine
 from bot.timeparse.lexicon import TimeLexicon, words
 from bot.timeparse.moment import TimeParseError
@@ -239,7 +239,7 @@ class DayParser:
     def _with_valid_date(self, parsed: ParsedTime, day: OnDate, end: int) -> ParseResult:
         longest = 29 if day.month == 2 else 30 if day.month in (4, 6, 9, 11) else 31
         if not (1 <= day.month <= 12 and 1 <= day.day <= longest):
-            raise TimeParseError("no_date", date=date_in_words(day))
+            raise TimeParseError("no_date", date=day_in_words(day))
         return replace(parsed, day=day), end
 
     def _parse_day_number(self, at: int) -> tuple[int, int] | None:

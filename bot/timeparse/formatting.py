@@ -1,6 +1,6 @@
 """Format times and repetitions for people."""
 
-from datetime import datetime, time
+from datetime import date, datetime, time
 from zoneinfo import ZoneInfo
 
 from bot import phrases
@@ -15,20 +15,22 @@ def moment_in_full(moment: datetime, zone: ZoneInfo, *, seconds: bool = False, n
     at = moment.astimezone(zone)
     told = phrases.MOMENT.format(
         weekday=phrases.WEEKDAYS[at.weekday()],
-        day=at.day,
-        month=phrases.MONTHS[at.month - 1],
-        year=at.year,
+        date=day_in_words(at),
         time=f"{at:%H:%M:%S}" if seconds and at.second else f"{at:%H:%M}",
     )
     return phrases.MOMENT_ZONE.format(moment=told, zone=zone.key) if name_zone else told
 
 
-def date_in_words(date: OnDate) -> str:
-    """Return `30 February 2027`, even for a day that does not exist; `3.13.` for a month that does not exist."""
-    year = f" {date.year}" if date.year is not None else ""
-    if not 1 <= date.month <= len(phrases.MONTHS):
-        return f"{date.day}.{date.month}.{year.strip()}"
-    return f"{date.day} {phrases.MONTHS[date.month - 1]}{year}"
+def day_in_words(day: date | OnDate, *, this_year: int | None = None) -> str:
+    """Return `30 February 2027`, even for a day that does not exist; `3.13.` for a month that does not exist.
+
+    The year is left out if it is `this_year`.
+    """
+    year = None if day.year == this_year else day.year
+    if not 1 <= day.month <= len(phrases.MONTHS):
+        return f"{day.day}.{day.month}.{'' if year is None else year}"
+    phrase = phrases.DATE_THIS_YEAR if year is None else phrases.DATE
+    return phrase.format(day=day.day, month=phrases.MONTHS[day.month - 1], year=year)
 
 
 def moment_in_short(moment: datetime, now: datetime) -> str:
@@ -45,11 +47,9 @@ def due_before(due: datetime, now: datetime, zone: ZoneInfo) -> str:
         return f"{at:%H:%M}"
     if days == 1:
         return phrases.DUE_YESTERDAY.format(time=f"{at:%H:%M}")
-    year = f" {at.year}" if at.year != today.year else ""
     return phrases.DUE_EARLIER.format(
         weekday=phrases.WEEKDAYS[at.weekday()],
-        day=at.day,
-        month=phrases.MONTHS[at.month - 1] + year,
+        date=day_in_words(at, this_year=today.year),
         time=f"{at:%H:%M}",
     )
 
@@ -58,10 +58,9 @@ def rule_in_words(rule: Recurrence) -> str:
     """Return `every 2 weeks on Monday and Thursday at 08:00`."""
     if rule.unit == "minutes":
         hours, rest = divmod(rule.count, 60)
-        return _interval_in_words(rule.count, "minute") if rest else _interval_in_words(hours, "hour")
+        return _interval_in_words(rule.count, "minutes") if rest else _interval_in_words(hours, "hours")
     days = [phrases.WEEKDAYS[each] for each in rule.weekdays]
-    at = phrases.RULE_AT.format(times=_join_list([_format_time(each) for each in rule.times]))
-    every = _interval_in_words(rule.count, rule.unit.removesuffix("s"))
+    every = _interval_in_words(rule.count, rule.unit)
     if rule.unit == "weeks" and rule.count == 1 and tuple(rule.weekdays) == WORKDAYS:
         every = phrases.RULE_WORKDAYS
     elif rule.unit == "weeks":
@@ -75,13 +74,11 @@ def rule_in_words(rule: Recurrence) -> str:
     elif rule.unit == "years":
         start = rule.start
         every = phrases.RULE_DATE.format(every=every, day=start.day, month=phrases.MONTHS[start.month - 1])
-    return f"{every} {at}"
+    return phrases.RULE_AT.format(every=every, times=_join_list([_format_time(each) for each in rule.times]))
 
 
 def _interval_in_words(count: int, unit: str) -> str:
-    return (
-        phrases.RULE_ONE.format(unit=unit) if count == 1 else phrases.RULE_MANY.format(count=count, unit=unit)
-    )
+    return phrases.RULE_EACH[unit] if count == 1 else phrases.RULE_EVERY[unit].format(count=count)
 
 
 def _format_time(at: time) -> str:
@@ -91,4 +88,4 @@ def _format_time(at: time) -> str:
 def _join_list(items: list[str]) -> str:
     if len(items) < 2:
         return "".join(items)
-    return phrases.AND.format(first=", ".join(items[:-1]), last=items[-1])
+    return phrases.AND.format(first=phrases.COMMA.join(items[:-1]), last=items[-1])

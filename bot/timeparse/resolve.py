@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from bot import phrases
-from bot.timeparse.formatting import date_in_words, moment_in_full
+from bot.timeparse.formatting import day_in_words, moment_in_full
 from bot.timeparse.lexicon import DayPart
 from bot.timeparse.moment import TimeParseError, When
 from bot.timeparse.parsed import (
@@ -54,7 +54,7 @@ def resolve(parsed: ParsedTime, now: datetime, zone: ZoneInfo) -> When:
     if parsed.weekday is not None and parsed.weekday != when.due.weekday():
         raise TimeParseError(
             "other_day",
-            day=f"{when.due.day} {phrases.MONTHS[when.due.month - 1]} {when.due.year}",
+            day=day_in_words(when.due),
             weekday=phrases.WEEKDAYS[when.due.weekday()],
             told=phrases.WEEKDAYS[parsed.weekday],
             example=f"{when.due:%Y-%m-%d %H:%M}",
@@ -118,7 +118,7 @@ def _days(day: Day | None, today: date) -> Iterator[date]:
             years = [year] if year is not None else range(today.year, today.year + 9)
             found = [made for each in years if (made := as_date(day, each))]
             if not found:
-                raise TimeParseError("no_date", date=date_in_words(day))
+                raise TimeParseError("no_date", date=day_in_words(day))
             yield from found[:2]
         case OnDayOfMonth(number):
             for ahead in range(14):

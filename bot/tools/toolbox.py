@@ -13,6 +13,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from bot.foreign_text import TurnReading
+from bot.language.codes import ENGLISH
+from bot.language.current import speaking
 from bot.messages import ChatId, PersonId
 from bot.models.protocol import ToolCall, ToolResult, ToolSpec
 from bot.models.tool_calls import NotAnObject, parse_arguments
@@ -147,7 +149,14 @@ class Toolbox:
         self.specs = tuple(each.spec for each in self._tools.values())
 
     async def run(self, call: ToolCall, use: ToolUse) -> ToolResult:
-        """Run one call; report any failure in the result, as JSON with an "error"."""
+        """Run one call; report any failure in the result, as JSON with an "error".
+
+        Results are for the model and stay in the conversation, so they are in English whoever asks.
+        """
+        with speaking(ENGLISH):
+            return await self._run(call, use)
+
+    async def _run(self, call: ToolCall, use: ToolUse) -> ToolResult:
         try:
             content = _encode_result(await self._tool(call.name).run(call.arguments, use))
         except (BadCall, MemoryFault, StateFault) as error:

@@ -31,8 +31,19 @@ def refuse(request: web.Request, status: int, why: str) -> web.Response:
         if why == phrases.WEB_SIGN_IN_FIRST:  # nothing wrong yet: a first visit, or the cookie has expired
             why = "" if asks else phrases.WEB_SIGNED_OUT
         answer = _form(request, status=401, then=request.path_qs if asks else "/", message=why)
-    elif reads_pages and why in (phrases.WEB_LOCKED, phrases.WEB_OLD_FORM):
-        answer = page_response(request, "refused.html", status=status, message=why)
+    elif reads_pages and why == phrases.WEB_LOCKED:
+        answer = page_response(
+            request,
+            "refused.html",
+            status=status,
+            title=phrases.WEB_LOCKED_TITLE,
+            message=phrases.WEB_LOCKED_PAGE,
+            command=phrases.WEB_LOCKED_COMMAND,
+        )
+    elif reads_pages and why == phrases.WEB_OLD_FORM:
+        answer = page_response(
+            request, "refused.html", status=status, title=phrases.WEB_NOTHING_DONE, message=why, command=""
+        )
     else:
         answer = web.Response(status=status, text=f"{why}\n")
     if status == 401:

@@ -308,7 +308,7 @@ async def main():
     terminal = InteractiveTerminal(
         chat=ChatId("terminal", "main"), sender=PersonId("terminal", "owner"), now=lambda: datetime.now(UTC),
         stop=stop, commands={"help": "lists the commands", "hello": "greets"},
-        history=Path(sys.argv[1]), greeting="Welcome",
+        history=Path(sys.argv[1]), greeting="Welcome", how_to_leave="To leave, type exit or press Ctrl-D.",
     )
     async def remind():
         await asyncio.sleep(float(sys.argv[2]))

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot import agent as agent_module
-from bot.agent import LAST_STEP_PROMPT, MAX_CALLS_PER_STEP, MAX_CALLS_PER_TURN, OUT_OF_STEPS, Agent
+from bot import english
+from bot.agent import LAST_STEP_PROMPT, MAX_CALLS_PER_STEP, MAX_CALLS_PER_TURN, Agent
 from bot.conversations.conversation import INTERRUPTED_RESULT, INTERRUPTED_TEXT, Conversation
 from bot.messages import ChatId, ReplyPart
 from bot.models.errors import EmptyAnswer, Overloaded
@@ -357,11 +358,11 @@ async def test_a_model_that_calls_to_the_end_is_stopped_with_a_sentence(
     for _ in range(5):
         model.enqueue("", calls=[("quick", {})])
     parts = await turn(agent, conversation)
-    assert parts[-1].text == OUT_OF_STEPS.format(steps="5 steps")
+    assert parts[-1].text == english.OUT_OF_STEPS.format(steps="5 steps")
     assert len(bench.ended) == 4
     history = await on_disk(state)
     assert_valid(history)
-    assert history[-1] == AssistantMessage(OUT_OF_STEPS.format(steps="5 steps"), (), "scripted/model")
+    assert history[-1] == AssistantMessage(english.OUT_OF_STEPS.format(steps="5 steps"), (), "scripted/model")
 
 
 async def test_a_model_that_calls_without_having_tools_is_told_so(
@@ -748,6 +749,7 @@ def test_any_turns_with_any_failures_and_stops_leave_a_valid_history(turns: list
 TALKER = """
 import asyncio, sys
 from pathlib import Path
+from bot import english
 from bot.agent import Agent
 from bot.conversations.conversation import Conversation
 from bot.messages import ChatId

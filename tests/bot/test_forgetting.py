@@ -687,6 +687,7 @@ KNOWN_COLUMNS = {
     "model_usage": {"day", "model"},
     "model_hours": {"model"},
     "inbox": {"message", "state", "owner", "shown"},
+    "languages": {"person", "chosen", "told"},
     "outbox": {"key", "owner", "shown", "choices"},
     "effects": {"key", "result"},
     "changes": {"effect", "above", "made_by", "person", "model", "client"},

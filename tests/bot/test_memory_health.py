@@ -160,7 +160,7 @@ async def test_what_may_only_be_read_is_shown_without_a_command(tmp_path: Path) 
         assert "/correct vault/" not in told
         assert "`/correct a.md:3 -`" in told
         assert "The command empties the copy" in told
-        assert "In vault/, which I may only read: fix these there." in told
+        assert "These are in vault/, which I may only read, so please fix them there." in told
         assert "stick" not in told, "it is away, which is no fault of its notes"
         assert "the map" not in told, "it may be in the folder that is away"
         (tmp_path / "memory/a.md").unlink()

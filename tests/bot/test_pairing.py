@@ -438,7 +438,7 @@ async def test_a_code_makes_an_owner_at_the_terminal_for_good_and_deny_takes_it_
 ) -> None:
     code = code_in(await door.knock("telegram:77", name="Ann"))
     answer = await door.pair(code, owner=True, by=OTHER_OWNER)
-    assert answer == phrases.IS_OWNER.format(who="telegram:77 (Ann)", person="telegram:77")
+    assert answer == phrases.LET_IN_BY_OWNER["owner"].format(who="telegram:77 (Ann)", person="telegram:77")
     assert await door.notices() == [("telegram:77", phrases.LET_IN_AS_OWNER)]
     after_restart = door_of(state, clock, AccessSettings(owners=("telegram:1",)))
     for each in (door, after_restart):

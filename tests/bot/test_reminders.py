@@ -799,3 +799,16 @@ async def test_one_that_was_cancelled_is_pending_again_unless_its_time_has_passe
     assert restored is not None
     assert reminders.next_due(restored) == "Saturday, 21 November 2026 at 08:00 (Europe/Berlin)"
     assert await reminders.restore(99) is None
+
+
+async def test_a_cancelled_one_is_not_set_again_where_others_have_taken_its_place(
+    reminders: Reminders,
+) -> None:
+    cancelled = await add(reminders, "20m tea")
+    await reminders.cancel(cancelled, chat=None, owner=True, key="cancel")
+    for each in range(MAX_PER_CHAT):
+        await add(reminders, "20m tea", key=f"key-{each}")
+    with pytest.raises(ReminderNotSet, match="200"):
+        await reminders.restore(cancelled)
+    await reminders.cancel(cancelled + 1, chat=None, owner=True, key="cancel another")
+    assert await reminders.restore(cancelled) is not None

@@ -8,7 +8,9 @@ import pytest
 
 from bot.change_texts import describe_effect, load_shown_change
 from bot.note_removals import NoteRemovals
+from bot.note_writes import RestorePlan
 from bot.state.changes import ChangeOrigin
+from bot.trash import plan_restore
 from bot.undo import UndoRefused
 from memory.errors import EditRefused, NoteChanged, NoteExists, NoteMissing, NothingToWrite, PathRefused
 from tests.bot.test_change_record import recorded
@@ -60,6 +62,20 @@ async def test_a_note_is_created_rewritten_and_deleted_and_all_is_undone(desk: D
     await desk.undo(2)
     await desk.undo(1)
     assert read_notes(tmp_path / "memory") == {}
+
+
+@pytest.mark.parametrize("text", ["\n\n---\n\nx\n\n\n", "a\x0cb\0c\n", "# A \n\u2028\ufeffx\u200b\n", "one"])
+async def test_a_deleted_note_comes_back_from_the_trash_to_the_letter(desk: Desk, text: str) -> None:
+    await desk.writer.create("other.md", "one", key="c", origin=PAGE)
+    desk.put(text, "a.md")
+    await delete(desk, "a.md")
+
+    async def find() -> RestorePlan:
+        (removed,) = [each for each in await desk.memory.removed() if each.is_whole]
+        return await plan_restore(removed, desk.memory)
+
+    await desk.writer.restore(find, key="p", origin=PAGE)
+    assert desk.text("a.md") == f"{text.removesuffix(chr(10))}\n"
 
 
 async def test_what_somebody_else_wrote_meanwhile_is_not_overwritten(desk: Desk) -> None:

@@ -90,7 +90,7 @@ def test_inside_a_backup(reader: Window, household: Service, check: Check) -> No
     household.commonplace.output_of("backup")
     reader.open("/backups")
     reader.click("#stored a[href*=contents]")
-    reader.wait(lambda: "undamaged" in reader.text("main"), "what is in it")
+    reader.wait(lambda: "intact" in reader.text("main"), "what is in it")
     check(reader)
 
 

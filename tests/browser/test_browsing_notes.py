@@ -42,7 +42,7 @@ def test_folders_lead_to_notes_and_back(reader: Window) -> None:
     ]
     follow(reader, "the folder of the house")
     assert reader.path == "/notes/house/papers/2026.md"
-    follow(reader, "plain text")
+    follow(reader, "Plain text")
     assert reader.text("body").startswith("# Papers of 2026")
 
 
@@ -58,10 +58,10 @@ def test_each_line_has_an_anchor(reader: Window) -> None:
 def test_a_long_note_comes_in_parts(reader: Window) -> None:
     reader.open("/notes/long.md")
     assert reader.text(".note-name .count") == "lines 1 to 1,000 of 2,500"
-    follow(reader, "Later →")
+    follow(reader, "Next →")
     assert reader.text(".note-name .count") == "lines 1,001 to 2,000 of 2,500"
     assert reader.run("return document.querySelector(':target').getBoundingClientRect().top") >= 0
-    follow(reader, "← Earlier")
+    follow(reader, "← Previous")
     assert reader.path.startswith("/notes/long.md#L1")
 
 

@@ -17,7 +17,7 @@ def test_a_change_is_taken_back_and_done_again_by_its_button(reader: Window, hou
         assert button.get_attribute("aria-label") == f"{label} change {number}"
         button.click()
         reader.wait(lambda told=told: told in reader.text(ROW), told)  # type: ignore[misc]
-        assert reader.path.endswith("#changes")
+        assert reader.path.endswith("#done")
     day = next(note for note in household.memory.glob("2*.md") if "wheelbarrow" in note.read_text("utf-8"))
     assert day.read_text("utf-8").count("wheelbarrow") == 1
 
@@ -32,4 +32,4 @@ def test_a_change_whose_lines_were_edited_since_stays(reader: Window, household:
     assert "+ - The saw is with Ada" in reader.text("pre")
     reader.expect("409")
     reader.click("main a")
-    reader.wait(lambda: reader.path.endswith("#changes"), "the changes")
+    reader.wait(lambda: reader.path.endswith("#done"), "the changes")

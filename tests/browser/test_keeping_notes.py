@@ -64,7 +64,7 @@ def test_a_note_is_written_edited_moved_deleted_and_restored(
     check()
     tab_to(keeper, "Name").send_keys(f"plans/{name}")
     tab_to(keeper, "Text").send_keys("# Plan\n\n- [ ] roses\n")
-    enter(keeper, "Create")
+    enter(keeper, "Create note")
     assert "Created." in keeper.text("main")
     assert file.read_text() == "# Plan\n\n- [ ] roses\n"
 
@@ -90,7 +90,7 @@ def test_a_note_is_written_edited_moved_deleted_and_restored(
     field.clear()
     field.send_keys(f"plans/2027/{name}")
     check()
-    enter(keeper, "Move")
+    enter(keeper, "Move or rename")
     moved = household.memory / f"plans/2027/{name}.md"
     assert (moved.exists(), file.exists()) == (True, False)
 
@@ -119,7 +119,7 @@ def test_both_versions_are_shown_if_somebody_else_was_first(
     assert keeper.one("#text").get_attribute("value") == "# Soup\n\nLeeks.\nPotatoes."
     assert file.read_text() == "# Soup\n\nLeeks.\nCream.\n"
     check()
-    enter(keeper, "Save mine over it")
+    enter(keeper, "Save my version")
     assert file.read_text() == "# Soup\n\nLeeks.\nPotatoes.\n"
 
 

@@ -19,7 +19,7 @@ def _press_button(window: Window, name: str) -> None:
 
 def test_a_reset_with_the_keys_alone(reader: Window) -> None:
     reader.open("/models")
-    _press_button(reader, "Clear the failures")
+    _press_button(reader, "Clear failures")
     reader.wait(lambda: reader.path.startswith("/models?done=reset"), "that it is done")
     reader.wait(lambda: "Failures cleared" in reader.text("[role=status]"), "that it is told")
     assert "paused" not in reader.text("#models")

@@ -24,7 +24,7 @@ def test_a_line_is_added_by_keyboard_and_is_there(
     assert reader.focused == "Add"
     reader.press(Keys.ENTER)
     reader.wait(lambda: line in reader.text("#log-text"), "the line in the log")
-    assert reader.path == "/?done=noted#log"
+    assert reader.path == "/?done=noted#done"
     assert reader.text(".done") == "Noted in today's log."
     reader.driver.refresh()
     reader.wait(lambda: line in reader.text("#log-text"), "the log again")
@@ -61,12 +61,12 @@ def test_a_reminder_is_moved_cancelled_and_set_again(reader: Window, size: tuple
     reader.one(f"{row} input[name=when]").clear()
     reader.one(f"{row} input[name=when]").send_keys("in 30 hours" + Keys.ENTER)
     reader.wait(lambda: reader.all(".done"), "that it is moved")
-    assert reader.text(".done") == "The reminder is moved."
+    assert reader.text(".done") == "Reminder moved."
     reader.click(f"{row} form[action='/reminders/cancel'] button")
-    reader.wait(lambda: reader.text(".done") == "The reminder is cancelled.", "that it is cancelled")
+    reader.wait(lambda: reader.text(".done") == "Reminder cancelled.", "that it is cancelled")
     assert "call the dentist" not in reader.text("#reminder-list")
     reader.click(".again button")
-    reader.wait(lambda: reader.text(".done") == "The reminder is set again.", "that it is set again")
+    reader.wait(lambda: reader.text(".done") == "Reminder restored.", "that it is set again")
     assert "call the dentist" in reader.text(row)
 
 
@@ -76,7 +76,7 @@ def test_who_waits_is_let_in(reader: Window, household: Service) -> None:
     reader.open("/")
     assert "Kai Discord, discord:kai Code PRTWXY34" in reader.text("#waiting")
     button = reader.one("#waiting li:last-child button[value=guest]")
-    assert button.accessible_name == "As a guest: Kai"
+    assert button.accessible_name == "Let in as a guest: Kai"
     button.send_keys(Keys.ENTER)
     reader.wait(lambda: reader.all(".done"), "that it is done")
     assert reader.text(".done").startswith("They can talk with me now as a guest")

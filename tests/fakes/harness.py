@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -12,7 +12,14 @@ from bot.assistant import Assistant
 from bot.attachments.save_document import DocumentSaver
 from bot.attachments.transcription import Transcriber
 from bot.config.reload import LiveSettings
-from bot.config.settings import AccessSettings, FlushSettings, LimitsSettings, MemorySection, Settings
+from bot.config.settings import (
+    AccessSettings,
+    AgentSettings,
+    FlushSettings,
+    LimitsSettings,
+    MemorySection,
+    Settings,
+)
 from bot.conversations.compaction import Compactor
 from bot.conversations.conversation import Conversation
 from bot.conversations.open_search import open_conversation_search
@@ -62,11 +69,14 @@ class Harness:
         *,
         chat: str = "terminal:main",
         sender: str = "terminal:owner",
+        language: str = "",
         attachments: tuple[Attachment, ...] = (),
         quoted: Quoted | None = None,
     ) -> str:
         """Say something, wait until the assistant is idle, return the reply."""
-        await self.accept(text, chat=chat, sender=sender, attachments=attachments, quoted=quoted)
+        await self.accept(
+            text, chat=chat, sender=sender, language=language, attachments=attachments, quoted=quoted
+        )
         await self.wait_until_idle()
         return self.reply(-1)
 
@@ -88,6 +98,7 @@ class Harness:
         alone: bool = True,
         in_room: bool = False,
         edit_of: str = "",
+        language: str = "",
         attachments: tuple[Attachment, ...] = (),
         quoted: Quoted | None = None,
     ) -> IncomingMessage:
@@ -101,6 +112,7 @@ class Harness:
             attachments=attachments,
             quoted=quoted,
         )
+        said = replace(said, language=language)
         self.sent.append(said)
         await self.assistant.accept(said)
         return said
@@ -175,12 +187,14 @@ async def open_harness(
     now: Callable[[], datetime] = lambda: NOW,
     channels: Sequence[Adapter] = (),
     speech: Transcriber | None = None,
+    language: str = "",
     supervisor: Supervisor | None = None,
 ) -> AsyncIterator[Harness]:
     """Build it as the service does, with default settings unless given, but without any waiting times."""
     model = model or ScriptedModel()
     settings = Settings(
         workspace=folder,
+        agent=AgentSettings(language=language),
         access=access,
         limits=LimitsSettings(
             messages_per_minute=per_minute, steps_per_turn=steps_per_turn, daily_tokens=daily_tokens

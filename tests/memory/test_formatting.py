@@ -172,6 +172,7 @@ FLUSHED = "# 2026-11-21\n\n- early\n\n## 12:00 Anna\n\n- from a talk\n"
         (f"{FLUSHED}\n### Deeper\n\n- b\n", "- a", "\n## 14:05\n\n"),
         (FLUSHED, "> quoted", "\n## 14:05\n\n"),
         (FLUSHED, "## Own heading\n\ntext", "\n"),
+        (FLUSHED, "### Deeper heading\n\ntext", "\n## 14:05\n\n"),
         (f"{FLUSHED}\n## 13:00\n\n- later\n", "- a", ""),
         (f"{FLUSHED}\n## Ideas\n\n- by hand\n", "- a", ""),
         ("# 2026-11-21\n\n- early\n", "- a", ""),

@@ -128,6 +128,17 @@ def test_a_note_does_not_move_onto_another_one_or_itself(notes: Notes, tmp_path:
     assert (tmp_path / "memory/two.md").read_text() == "two.md"
 
 
+def test_a_note_does_not_wait_for_itself_if_it_is_moved_onto_a_link_to_it(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    notes = Notes(tmp_path / "memory", private=tmp_path / "private", lock_timeout=0.05)
+    (tmp_path / "memory/one.md").write_text("one")
+    (tmp_path / "memory/link.md").symlink_to("one.md")
+    assert not move(notes, "link.md", "one.md")
+    assert not move(notes, "one.md", "./link.md")
+    assert move(notes, "link.md", "two.md")
+    assert (tmp_path / "memory/two.md").read_text() == "one"
+
+
 def test_only_the_case_of_a_name_changes(notes: Notes, tmp_path: Path) -> None:
     (tmp_path / "memory/one.md").write_text("one")
     assert move(notes, "one.md", "One.md")

@@ -6,7 +6,7 @@ from datetime import date
 from itertools import groupby
 from typing import Any
 
-from bot import phrases
+from bot import english
 from bot.models.notebook.language import Language
 from bot.models.notebook.languages.english import ENGLISH
 from bot.models.notebook.message_parser import parse_message
@@ -43,7 +43,7 @@ def format_said(found: Sequence[tuple[str, Mapping[str, Any]]], language: Langua
             who = str(hit.get("who", ""))
             share = share_of_words(query, f"{who}\n{text}", language)
             # "You" is English, and needless: only the assistant's messages are told apart from it.
-            shown = _quote("" if who == phrases.YOU and language is not ENGLISH else who, text)
+            shown = _quote("" if who == english.YOU and language is not ENGLISH else who, text)
             messages.setdefault(shown, (_format_day(hit.get("date"), language), share, shown))
     best = max((share for _, share, _ in messages.values()), default=0.0)
     told = [each for each in messages.values() if each[1] >= MIN_SHARE * best][:MAX_MESSAGES]

@@ -1,6 +1,7 @@
 """The page of the backups: which there are, making one, and downloading one."""
 
 import asyncio
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -51,7 +52,8 @@ class BackupsView:
     """Whether the settings want no nightly backups."""
     job: JobStatus | None
     """The nightly backup; None if there is none."""
-    folder: str
+    restore: str
+    """The command that restores the latest one, for a shell."""
     clock: PageClock
 
 
@@ -81,9 +83,14 @@ async def _make(request: web.Request) -> web.Response:
     return web.Response(status=303, headers={"Location": BACKUPS})
 
 
+async def _find(request: web.Request) -> StoredBackup | None:
+    backups = request.app[services_key].backups
+    return await asyncio.to_thread(backups.find_stored, request.match_info["name"])
+
+
 async def _download(request: web.Request) -> web.StreamResponse:
     services = request.app[services_key]
-    if (found := services.backups.find_stored(request.match_info["name"])) is None:
+    if (found := await _find(request)) is None:
         return await _show(request, status=404, problem=phrases.WEB_BACKUP_GONE)
     headers = {
         hdrs.CONTENT_TYPE: "application/gzip",
@@ -94,7 +101,7 @@ async def _download(request: web.Request) -> web.StreamResponse:
 
 async def _contents(request: web.Request) -> web.Response:
     services = request.app[services_key]
-    if (found := services.backups.find_stored(request.match_info["name"])) is None:
+    if (found := await _find(request)) is None:
         return await _show(request, status=404, problem=phrases.WEB_BACKUP_GONE)
     examined = await load_panel(
         _examine(services, found), timeout_seconds=READ_SECONDS, late=phrases.WEB_BACKUP_LARGE
@@ -135,6 +142,7 @@ async def _show(request: web.Request, *, status: int = 200, problem: str = "") -
 async def _view(services: "Services") -> BackupsView:
     stored = await asyncio.to_thread(services.backups.list_stored)
     now, maker = services.now(), services.backup_maker
+    newest = stored[0].name if stored else "FILE"
     last = maker.last
     if last and stored and last.made is None and stored[0].made_at > last.at:
         last = None
@@ -146,6 +154,6 @@ async def _view(services: "Services") -> BackupsView:
         last=last,
         is_off=not services.settings.backup.keep,
         job=services.background.backup,
-        folder=str(services.backups.folder),
+        restore=f"commonplace restore {shlex.quote(f'{services.backups.folder}/{newest}')}",
         clock=PageClock(now),
     )

@@ -141,7 +141,7 @@ async def _undo_change(request: web.Request) -> web.Response:
     except (MemoryFault, StateFault) as fault:
         return _refuse(request, 503, str(fault), back=back)
     note = form.get("note", "")[:MAX_PATH_CHARS] if back == CHANGES_URL else ""
-    return done_response(back, "redone" if undone.is_redo else "undone", anchor="changes", note=note)
+    return done_response(back, "redone" if undone.is_redo else "undone", note=note)
 
 
 def _refuse(request: web.Request, status: int, message: str, diff: str = "", *, back: str) -> web.Response:

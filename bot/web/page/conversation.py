@@ -15,10 +15,10 @@ from bot.archives.export import format_json_lines, format_markdown, to_row
 from bot.conversations.pages import moment_of
 from bot.conversations.search import find_app, name_speaker
 from bot.conversations.shown_entries import ShownCall, ShownEntry, show_entries
-from bot.fact_history import format_day
 from bot.state.conversation_entries import SizedRow, StoredChat, read_chat, read_span
 from bot.state.conversation_list import ListedConversation, find_conversation
 from bot.state.database import StateFault
+from bot.timeparse import day_in_words
 from bot.visible_names import escape_path
 from bot.web.context import services_key
 from bot.web.page.conversations import show_time, title_of
@@ -39,6 +39,11 @@ MAX_MESSAGE_CHARS = 20_000
 """Limit for the shown part of one message."""
 MAX_RENDERED_CHARS = 200_000
 """Limit for what is rendered as Markdown on one page; what is beyond it is shown as plain text."""
+MAX_MARKS = {"[": 1_000, "*": 4_000, "_": 4_000, "~": 4_000}
+"""Limit for characters in one message that the renderer compares with each other; it is quadratic in them."""
+MAX_PAGE_CHARS = 600_000
+"""What is beyond it on one page is cut to `SHORT_CHARS` for each text."""
+SHORT_CHARS = 200
 MAX_CALL_CHARS = 2_000
 """Limit for the shown arguments of a tool call, and for its result."""
 MAX_CALLS = 20
@@ -154,7 +159,8 @@ async def show_conversation(request: web.Request) -> web.Response:
         pages=pages,
         address=conversation_url(number),
     )
-    return page_response(
+    return await asyncio.to_thread(
+        page_response,
         request,
         "conversation.html",
         here=CONVERSATIONS_URL,
@@ -240,10 +246,16 @@ def _show_days(
     for day, of_day in groupby(entries, key=lambda each: moment_of(each.at, zone).date()):
         views = []
         for entry in of_day:
-            views.append(
-                _show_entry(entry, chat, agent=agent, zone=zone, plain=rendered > MAX_RENDERED_CHARS)
+            view = _show_entry(
+                entry,
+                chat,
+                agent=agent,
+                zone=zone,
+                plain=rendered > MAX_RENDERED_CHARS,
+                short=rendered > MAX_PAGE_CHARS,
             )
-            rendered += len(views[-1].text)
+            views.append(view)
+            rendered += len(view.text) + sum(len(each.arguments) + len(each.result) for each in view.calls)
         yield _day_view(day, chat, tuple(views))
 
 
@@ -251,15 +263,15 @@ def _day_view(day: "date", chat: StoredChat, entries: tuple[EntryView, ...]) -> 
     if day.year == 1:
         return DayView("", phrases.WEB_DAY_UNKNOWN, "", entries)
     iso = day.isoformat()
-    return DayView(iso, format_day(day), f"{conversation_url(chat.conversation)}/forget?day={iso}", entries)
+    return DayView(iso, day_in_words(day), f"{conversation_url(chat.conversation)}/forget?day={iso}", entries)
 
 
 def _show_entry(
-    entry: ShownEntry, chat: StoredChat, *, agent: str, zone: "tzinfo | None", plain: bool
+    entry: ShownEntry, chat: StoredChat, *, agent: str, zone: "tzinfo | None", plain: bool, short: bool
 ) -> EntryView:
     moment = moment_of(entry.at, zone)
     is_damaged = moment.year == 1
-    said, text = entry.said, entry.text[:MAX_MESSAGE_CHARS]
+    said, text = entry.said, entry.text[: SHORT_CHARS if short else MAX_MESSAGE_CHARS]
     by_assistant = said.by_assistant if said else entry.kind in ("tools", "notes", "summary", "withdrawn")
     assistant = (find_app(chat) or agent) if by_assistant else ""
     who = name_speaker(said, chat, agent=agent) if said else assistant
@@ -272,29 +284,33 @@ def _show_entry(
         iso="" if is_damaged else moment.isoformat(timespec="seconds"),
         html=None if plain else _render(text, entry.seq),
         text=text,
-        is_cut=len(entry.text) > MAX_MESSAGE_CHARS,
+        is_cut=len(entry.text) > len(text),
         quoted=entry.quoted[:MAX_CALL_CHARS],
         attachments=tuple(map(escape_path, entry.attachments[:MAX_LINES_OF_LIST])),
         has_pictures=entry.has_pictures,
         says=tuple(map(escape_path, said.says[:MAX_LINES_OF_LIST])) if said and by_assistant else (),
-        calls=tuple(map(_show_call, entry.calls[:MAX_CALLS])),
+        calls=tuple(
+            _show_call(each, SHORT_CHARS if short else MAX_CALL_CHARS) for each in entry.calls[:MAX_CALLS]
+        ),
         more_calls=max(0, len(entry.calls) - MAX_CALLS),
         notes=tuple(map(escape_path, entry.notes[:MAX_LINES_OF_LIST])),
     )
 
 
-def _show_call(call: ShownCall) -> CallView:
-    return CallView(call.name, _cut(call.arguments), _cut(call.result), call.failed)
+def _show_call(call: ShownCall, most: int) -> CallView:
+    return CallView(call.name, _cut(call.arguments, most), _cut(call.result, most), call.failed)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_CALL_CHARS else f"{text[:MAX_CALL_CHARS]}…"
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _render(text: str, seq: int) -> "Markup | None":
-    """Return a text's Markdown as HTML; None if its tables would take long."""
+    """Return a text's Markdown as HTML; None if its tables or marks would take long."""
     from markupsafe import Markup
 
+    if any(text.count(mark) > most for mark, most in MAX_MARKS.items()):
+        return None
     if any(line.count("|") > MAX_COLUMNS for line in text.split("\n")):
         return None
     return Markup(render_message(text, number=seq))  # noqa: S704 - it escapes what it is given

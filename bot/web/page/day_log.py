@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.state.changes import ChangeOrigin
 from bot.web.forms import request_key
-from bot.web.page.note_markdown import render_lines, render_note
+from bot.web.page.note_markdown import render_lines, render_part
 from bot.web.page.urls import note_url
 from memory.errors import NoteMissing
 
@@ -50,7 +50,7 @@ async def day_log(services: "Services") -> DayLog:
     html = await asyncio.to_thread(
         partial(render_lines, shown[:MAX_CHARS], first_line=first)
         if is_plain
-        else partial(render_note, shown, path=note.path, first_line=first)
+        else partial(render_part, shown, path=note.path, first_line=first)
     )
     is_cut = is_plain or any(each.strip() for each in note.text.split("\n")[1 : first - 1])
     return DayLog(html if shown.strip() else "", note_url(note.path), is_cut, yesterday)

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 
-def done_response(address: str, key: str, *, anchor: str = "", **query: str) -> web.Response:
+def done_response(address: str, key: str, **query: str) -> web.Response:
     """Return the response that leads to a page which says what was done, by the key of one of its sentences.
 
     `query`: what else the page's address has; what is "" is left out.
@@ -14,9 +14,7 @@ def done_response(address: str, key: str, *, anchor: str = "", **query: str) -> 
     asked = urlencode(
         {name: value for name, value in {**query, "done": key}.items() if value}, errors="replace"
     )
-    return web.Response(
-        status=303, headers={"Location": f"{address}?{asked}{f'#{anchor}' if anchor else ''}"}
-    )
+    return web.Response(status=303, headers={"Location": f"{address}?{asked}#done"})
 
 
 def read_done(request: web.Request, sentences: Mapping[str, str]) -> str:

@@ -7,11 +7,19 @@ from aiohttp import web
 
 from bot import phrases
 from bot.change_texts import is_number
-from bot.fact_history import format_day
-from bot.forget_said import FoundSaid, NothingSaid, SaidPart, StillAnswering, find_said, forget_said
+from bot.forget_said import (
+    FoundSaid,
+    NothingSaid,
+    SaidPart,
+    StillAnswering,
+    TypedLinesKept,
+    find_said,
+    forget_said,
+)
 from bot.sanitize import one_line
 from bot.state.changes import Change
 from bot.state.database import StateFault
+from bot.timeparse import day_in_words
 from bot.visible_names import escape_path
 from bot.web.context import services_key
 from bot.web.forms import read_form
@@ -75,6 +83,9 @@ async def forget(request: web.Request) -> web.Response:
         return refuse(request, 404, "Not found", phrases.WEB_NO_CONVERSATION)
     except StillAnswering:
         return await _ask(request, part, status=409, problem=phrases.WEB_STILL_ANSWERING)
+    except TypedLinesKept as fault:
+        problem = phrases.WEB_TYPED_LINES_KEPT.format(reason=fault)
+        return refuse(request, 503, "Nothing was forgotten", problem)
     except StateFault as fault:
         return refuse(request, 503, "Nothing was forgotten", str(fault))
     if problem:
@@ -115,7 +126,7 @@ def _view(found: FoundSaid) -> ForgetView:
         address=address,
         form=f"{address}/forget",
         day=day.isoformat() if day else "",
-        day_words=format_day(day) if day else "",
+        day_words=day_in_words(day) if day else "",
         upto=found.upto,
         messages=found.messages,
         others=found.others,

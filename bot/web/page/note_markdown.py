@@ -2,6 +2,7 @@
 
 import re
 import sys
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from html import escape
@@ -148,10 +149,18 @@ def _with_line_numbers(rule: Callable[[Any, bool], bool]) -> Callable[[Any, bool
         done = rule(state, silent)
         for token in state.tokens[before:]:
             if token.type in ("softbreak", "hardbreak"):
-                token.meta = {"above": state.src.count("\n", 0, start) + 1}
+                token.meta = {"above": _count_breaks(state, start) + 1}
         return done
 
     return with_numbers
+
+
+def _count_breaks(state: Any, end: int) -> int:
+    """Return how many line breaks a block has before `end`; of a long block, they are found once."""
+    blocks: dict[str, list[int]] = state.env.setdefault("line_breaks", {})
+    if (places := blocks.get(state.src)) is None:
+        places = blocks[state.src] = [each.start() for each in re.finditer("\n", state.src)]
+    return bisect_left(places, end)
 
 
 def _restrict_links(state: Any) -> None:

@@ -16,6 +16,7 @@ from bot.web.page.notes import BacklinkView, read_links, view_backlink
 from bot.web.page.rendering import page_response
 from bot.web.page.urls import DELETE_URL, MOVE_URL, NOTES_URL, TRASH_URL, delete_url, move_url, note_url
 from memory.errors import MemoryFault, NoteChanged
+from memory.memory import CORE_NOTE
 from memory.note_lookup import add_extension
 
 
@@ -32,6 +33,8 @@ class NoteFormView:
     digest: str = ""
     """Of the version that is to be deleted."""
     problem: str = ""
+    is_core: bool = False
+    """Whether every conversation begins with the note, as long as it is there."""
 
 
 def add_note_move(app: web.Application) -> None:
@@ -76,7 +79,10 @@ async def _delete(request: web.Request) -> web.Response:
     try:
         await services.note_writer.delete(path, digest=digest, key=new_key(), origin=FROM_PAGE)
     except NoteChanged:
-        note = await services.memory.read_whole(path)
+        try:
+            note = await services.memory.read_whole(path)
+        except MemoryFault as fault:  # it is gone by now
+            return missing_page(request, fault)
         view = replace(_view_deletion(note.path, note.digest), problem=phrases.WEB_NOTE_NOT_DELETED)
         return await _deletion_page(request, view, status=409)
     except (MemoryFault, StateFault) as fault:
@@ -86,11 +92,12 @@ async def _delete(request: web.Request) -> web.Response:
 
 
 def _view_move(path: str, to: str) -> NoteFormView:
-    return NoteFormView(escape_path(path), note_url(path), move_url(path), to)
+    return NoteFormView(escape_path(path), note_url(path), move_url(path), to, is_core=path == CORE_NOTE)
 
 
 def _view_deletion(path: str, digest: str) -> NoteFormView:
-    return NoteFormView(escape_path(path), note_url(path), delete_url(path), digest=digest)
+    is_core = path == CORE_NOTE
+    return NoteFormView(escape_path(path), note_url(path), delete_url(path), digest=digest, is_core=is_core)
 
 
 async def _move_page(request: web.Request, view: NoteFormView, *, status: int = 200) -> web.Response:

@@ -5,6 +5,7 @@ from pathlib import PurePosixPath
 
 from aiohttp import web
 
+from bot import phrases
 from bot.state.database import StateFault
 from bot.web.context import services_key
 from bot.web.forms import MAX_TEXT_FORM_BYTES, add_form, read_form
@@ -43,7 +44,9 @@ async def _take_form(request: web.Request) -> web.Response:
     view = NewNoteView(fields.get("path", "").strip(), normalize_newlines(fields.get("text", "")))
     if problem := explain_length(view.text):
         return _form_page(request, replace(view, problem=problem), status=400)
-    path = add_extension(view.path) if view.path else ""
+    if not view.path or view.path.endswith("/"):
+        return _form_page(request, replace(view, problem=phrases.WEB_NOTE_NAMELESS), status=400)
+    path = add_extension(view.path)
     text = view.text if view.text.strip() else f"# {PurePosixPath(path).stem}"
     try:
         written = await request.app[services_key].note_writer.create(

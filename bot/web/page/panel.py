@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from bot import phrases
+from bot import english, phrases
 from bot.state.database import StateFault
 from memory.errors import MemoryFault
 
@@ -29,7 +29,7 @@ class Panel(Generic[Shown]):
 
 
 async def load_panel(
-    work: Awaitable[Shown], *, timeout_seconds: float = TIMEOUT_SECONDS, late: str = phrases.WEB_BUSY
+    work: Awaitable[Shown], *, timeout_seconds: float = TIMEOUT_SECONDS, late: str = english.WEB_BUSY
 ) -> Panel[Shown]:
     """Wait up to `timeout_seconds` seconds for a panel's content; after that, its fault is `late`."""
     task = asyncio.ensure_future(work)

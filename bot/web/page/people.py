@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 from bot import phrases
 from bot.access import Standing
 from bot.change_names import name_person
+from bot.linked_people import LinkGraph
 from bot.messages import PersonId
 from bot.sanitize import one_line
 from bot.state.access import DecidedPerson, count_decided, list_decided, read_decided
@@ -109,6 +110,10 @@ class PeopleView:
     named: tuple[tuple[str, str], ...]
     """Who has several accounts by the settings: the name, and the accounts in words."""
     links: tuple[LinkView, ...]
+    more_links: int
+    """Links that are not shown."""
+    more_settings: int
+    """Entries of the settings that are not shown."""
     waiting: int
     """How many wait with a code."""
     accounts: tuple[str, ...]
@@ -128,7 +133,10 @@ async def find_person(services: "Services", person: PersonId) -> PersonView | No
 
     def read(db: "Connection") -> PersonView | None:
         found = read_decided(db, str(person))
-        return _show_person(db, services, found, PageClock(services.now())) if found else None
+        if found is None:
+            return None
+        graph = services.access.read_link_graph(db)
+        return _show_person(db, services, found, PageClock(services.now()), graph)
 
     return await services.state.read(read)
 
@@ -138,8 +146,9 @@ def _read_view(
 ) -> PeopleView:
     clock, access = PageClock(services.now()), services.access
     let_in = _read_list(db, services, clock, denied=False, page=page)
-    links = read_links(db)[:MAX_LISTED_LINKS]
+    links = read_links(db)
     settings = tuple(_list_settings(db, services, clock))
+    rules = services.settings.access
     usable = ("owner", "allowed")
     return PeopleView(
         let_in=let_in,
@@ -148,7 +157,9 @@ def _read_view(
         named=tuple(
             (escape_path(one_line(name)), ", ".join(map(_shown, ids))) for name, ids in access.people.items()
         ),
-        links=tuple(LinkView(a, b, _shown(a), _shown(b)) for a, b in links),
+        links=tuple(LinkView(a, b, _shown(a), _shown(b)) for a, b in links[:MAX_LISTED_LINKS]),
+        more_links=max(0, len(links) - MAX_LISTED_LINKS),
+        more_settings=sum(len(getattr(rules, name)) for name in _LISTS) - len(settings),
         waiting=waiting,
         accounts=tuple(
             dict.fromkeys(
@@ -169,15 +180,17 @@ def _read_list(
     pages = max(1, -(-count // LISTED))
     page = min(page, pages)
     people = list_decided(db, denied=denied, limit=LISTED, offset=(page - 1) * LISTED)
-    return PeopleList(tuple(_show_person(db, services, each, clock) for each in people), count, page, pages)
+    graph = services.access.read_link_graph(db)
+    shown = tuple(_show_person(db, services, each, clock, graph) for each in people)
+    return PeopleList(shown, count, page, pages)
 
 
 def _show_person(
-    db: "Connection", services: "Services", decided: DecidedPerson, clock: PageClock
+    db: "Connection", services: "Services", decided: DecidedPerson, clock: PageClock, graph: LinkGraph
 ) -> PersonView:
     access, person = services.access, PersonId.parse(decided.person)
     standing = access.read_standing(db, person)
-    others = sorted(map(str, access.find_ids(db, person) - {person}))
+    others = sorted(map(str, access.find_ids(db, person, graph) - {person}))
     rules = services.settings.access
     return PersonView(
         person=decided.person,

@@ -10,12 +10,13 @@ from aiohttp import web
 
 from bot import phrases
 from bot.conversations.search import ConversationHit
-from bot.fact_history import describe_histories, format_day
+from bot.fact_history import describe_histories
 from bot.hit_source import describe_says
 from bot.note_refs import format_note_ref
 from bot.said_in_chats import name_chat
 from bot.sanitize import one_line
 from bot.search_sources import FoundPassages
+from bot.timeparse import day_in_words
 from bot.visible_names import escape_path
 from bot.web.context import services_key
 from bot.web.conversations import search_over_http
@@ -246,7 +247,7 @@ def _said_view(hit: ConversationHit, terms: list[Term]) -> SaidView:
     return SaidView(
         chat=name_chat(hit),
         address=message_url(*map(int, hit.ref.split(":"))),
-        day=format_day(hit.day),
+        day=day_in_words(hit.day),
         who=one_line(hit.who),
         pieces=tuple(highlight(hit.snippet.strip("\n"), terms)),
         score=hit.score,

@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 
 from aiohttp import web
 
-from bot.fact_history import format_day
 from bot.search_sources import SearchSource
+from bot.timeparse import day_in_words
 from bot.visible_names import escape_path
 from bot.web.context import services_key
 from bot.web.conversations import searches_chats
@@ -55,12 +55,12 @@ class SearchFilters:
     @property
     def shown_first(self) -> str:
         """The first day in words; "" for none."""
-        return format_day(self.first) if self.first else ""
+        return day_in_words(self.first) if self.first else ""
 
     @property
     def shown_last(self) -> str:
         """The last day in words; "" for none."""
-        return format_day(self.last) if self.last else ""
+        return day_in_words(self.last) if self.last else ""
 
     def contains(self, day: date | None) -> bool:
         """Return whether something of this day is wanted; of an unknown day, only if no dates are set."""

@@ -175,7 +175,7 @@ async def _add_to_log(request: web.Request) -> web.Response:
     except MemoryFault as fault:
         status = 400 if isinstance(fault, TextTooLong) else 503
         return await _page(request, status=status, unsent=_unsent_log(fields, str(fault)))
-    return done_response(TODAY, "noted", anchor="log")
+    return done_response(TODAY, "noted")
 
 
 def _unsent_log(fields: Mapping[str, str], problem: str) -> UnsentForm:
@@ -184,17 +184,17 @@ def _unsent_log(fields: Mapping[str, str], problem: str) -> UnsentForm:
 
 async def _decide(request: web.Request) -> web.Response:
     decided = await decide(request.app[services_key], await read_form(request))
-    return done_response(TODAY, decided, anchor="waiting")
+    return done_response(TODAY, decided)
 
 
 async def _cancel_reminder(request: web.Request) -> web.Response:
     number = await cancel_reminder(request.app[services_key], await read_form(request))
-    return done_response(TODAY, "cancelled", anchor="reminders", reminder=str(number))
+    return done_response(TODAY, "cancelled", reminder=str(number))
 
 
 async def _restore_reminder(request: web.Request) -> web.Response:
     await restore_reminder(request.app[services_key], await read_form(request))
-    return done_response(TODAY, "restored", anchor="reminders")
+    return done_response(TODAY, "restored")
 
 
 async def _move_reminder(request: web.Request) -> web.Response:
@@ -207,7 +207,7 @@ async def _move_reminder(request: web.Request) -> web.Response:
         name, text = f"reminder-{fields.get('number', '')}", fields.get("when", "")
         status = 503 if isinstance(refusal, StateFault) else 400
         return await _page(request, status=status, unsent=UnsentForm(name, text, str(refusal)))
-    return done_response(TODAY, "moved", anchor="reminders")
+    return done_response(TODAY, "moved")
 
 
 def _saying_why(act: _Act) -> _Act:

@@ -16,6 +16,7 @@ from adapters.discord.interaction_handle import parse_handle
 from adapters.discord.interactions import TOO_LATE
 from bot import phrases
 from bot.commands.registry import COMMANDS
+from bot.language.current import speaking
 from bot.messages import Choice, IncomingMessage, NotAccepted
 from bot.state import access
 from tests.adapters.discord.commanding import Commanding, commanding, edit_original, open_client
@@ -42,6 +43,7 @@ FILLED_IN: list[tuple[str, dict[str, Any], str]] = [
     ("recall", {"query": " where is the key? "}, "/recall where is the key?"),
     ("changes", {"what": "today"}, "/changes today"),
     ("undo", {"number": "12"}, "/undo 12"),
+    ("language", {"code": "de"}, "/language de"),
     ("redo", {}, "/redo"),
     ("why", {"place": "2026-11-21.md:3"}, "/why 2026-11-21.md:3"),
     ("model", {"name": "gpt"}, "/model gpt"),
@@ -177,6 +179,22 @@ async def test_all_is_known_of_who_asked_and_where(
     assert (answerable.interaction, answerable.token) == (public.id, public.token)
     assert answerable.application == bot.api.bot.id
     assert third.sent_at.tzinfo
+
+
+async def test_the_language_of_the_app_comes_along_and_is_spoken_at_once(bot: Commanding) -> None:
+    languages = []
+
+    async def accept(message: IncomingMessage) -> bool:
+        languages.append(message.language)
+        return False
+
+    bot.accept = accept
+    hanna = bot.api.person("hanna", locale="zh-CN")
+    asked = await hanna.use("new")
+    await asked.answer()
+    assert languages == ["zh-CN"]
+    with speaking("zh_Hans"):
+        assert asked.texts == [phrases.NO_ANSWER_HERE]
 
 
 async def test_a_file_comes_along_with_remember(bot: Commanding, olga: Person) -> None:

@@ -17,7 +17,7 @@ from adapters.discord.slash_commands import (
 from bot.commands.command import Option
 from bot.commands.memory import MEMORY_ACTIONS
 from bot.commands.registry import COMMANDS
-from bot.commands.translations import HELP
+from bot.commands.translations import MENU_LANGUAGES, translated_help
 from tests.fakes.table_test import table_test
 
 BY_NAME = {command.name: command for command in COMMANDS}
@@ -73,11 +73,14 @@ def test_choices_and_completion_come_from_the_table() -> None:
 
 def test_what_they_do_is_told_in_every_language_that_discord_has() -> None:
     shown = told("remind")["description_localizations"]
-    assert shown["de"] == HELP["de"]["remind"]
-    assert shown["pt-BR"] == HELP["pt"]["remind"]
-    assert shown["es-419"] == shown["es-ES"] == HELP["es"]["remind"]
+    assert shown["de"] == translated_help(BY_NAME["remind"], "de")
+    assert shown["pt-BR"] == translated_help(BY_NAME["remind"], "pt")
+    assert shown["es-419"] == shown["es-ES"] == translated_help(BY_NAME["remind"], "es")
     assert shown.keys() <= {locale.value for locale in Locale}
-    assert {language.partition("-")[0] for language in shown} == HELP.keys()
+    assert {language.partition("-")[0] for language in shown} == set(MENU_LANGUAGES)
+    assert "zh-CN" in shown
+    assert "zh-TW" not in shown, "the catalogue has simplified characters"
+    assert options("remind")["text"]["description_localizations"].keys() == {"de", "zh-CN"}
     assert "en-US" not in shown
 
 

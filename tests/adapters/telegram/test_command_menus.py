@@ -15,7 +15,7 @@ from bot.access import Standing
 from bot.channel_store import ChannelStore
 from bot.commands.command import Command, commands_for
 from bot.commands.registry import COMMANDS
-from bot.commands.translations import HELP
+from bot.commands.translations import MENU_LANGUAGES, translated_help
 from bot.messages import PersonId
 from bot.state.database import State
 from tests.fakes.bot_api.faults import Fault
@@ -24,7 +24,7 @@ from tests.fakes.clock import FakeClock
 
 pytestmark = pytest.mark.thorough
 
-LANGUAGES = ["", *HELP]
+LANGUAGES = ["", *MENU_LANGUAGES]
 SETS = "setMyCommands", "deleteMyCommands"
 
 
@@ -95,8 +95,9 @@ async def test_strangers_groups_and_owners_have_menus_of_their_own_in_every_lang
         assert menu(api, "all_group_chats", language) == list(IN_GROUPS)
         assert menu(api, "chat:1", language) == names(Standing.OWNER)
     assert len(api.bot.commands) == 3 * len(LANGUAGES)
-    assert told(api, "chat:1", "forget") == next(each.help for each in COMMANDS if each.name == "forget")
-    assert told(api, "chat:1", "forget", "de") == HELP["de"]["forget"]
+    forget = next(each for each in COMMANDS if each.name == "forget")
+    assert told(api, "chat:1", "forget") == forget.help
+    assert told(api, "chat:1", "forget", "de") == translated_help(forget, "de")
     assert not api.refusals
 
 

@@ -656,6 +656,17 @@ async def test_a_button_says_its_line_for_whoever_pressed_it(world: World, anna:
     )
 
 
+async def test_the_language_of_the_app_comes_with_what_is_said_and_pressed(world: World, room: Chat) -> None:
+    ben = world.person(8, "Ben", language="pt-br")
+    await ben.say("Oi")
+    assert heard(world).language == "pt-br"
+    await ben.press(world.post(room, world.bot, None), "/help", forged=True)
+    pressed = happened(world)
+    assert isinstance(pressed, ButtonPress)
+    assert pressed.message
+    assert pressed.message.language == "pt-br"
+
+
 async def test_a_button_of_an_old_message_works_and_one_that_says_no_command_does_not(
     world: World, anna: Person, room: Chat
 ) -> None:

@@ -101,7 +101,7 @@ def test_a_flag_without_the_one_that_it_belongs_to_is_told(commonplace: Commonpl
         ("--service", "none", "--start"),
         ("--vault-write",),
     ):
-        assert "has no effect like this" in commonplace.error_of("init", "--name", "Robin", *flags, code=2)
+        assert "has no effect here" in commonplace.error_of("init", "--name", "Robin", *flags, code=2)
 
 
 def test_every_flag_is_of_a_step() -> None:
@@ -149,7 +149,7 @@ def test_settings_that_do_not_load_are_told_and_left_alone(commonplace: Commonpl
     for text in ("[server\n", "[server]\nport = -1\n"):
         file.write_text(text)
         error = commonplace.error_of("init", "you", "--name", "Robin", code=2)
-        assert "Correct that first; nothing was changed" in error
+        assert "Please fix that first; nothing was changed" in error
         assert file.read_text() == text
 
 
@@ -233,7 +233,7 @@ def test_a_file_that_cannot_be_settings_is_refused_before_anything_is_read(commo
     )
     (commonplace.folder / "secrets.toml").write_text("# mine\n")
     error = commonplace.error_of("init", "--config", "secrets.toml", "--page-token", code=2)
-    assert "the name of the file of secrets" in error
+    assert "is reserved for secrets" in error
     assert (commonplace.folder / "secrets.toml").read_text() == "# mine\n"
 
 
@@ -326,20 +326,20 @@ async def test_everything_is_asked_tested_and_written_in_a_terminal(tmp_path: Pa
                 window.wait_for("It answered.")
                 window.wait_for("The bot's token (hidden")
                 window.type(f"{telegram.token}\r")
-                window.wait_for("Now write anything to @commonplace_bot")
+                window.wait_for("Now send @commonplace_bot any message")
                 telegram.do(anna.say("hello"))
                 window.wait_for("Anna (@anna, id 7) wrote to it")
                 window.type("y\r")
                 window.wait_for("The bot's token (hidden", times=2)
                 window.type(f"{discord.token}\r")
-                window.wait_for("has registered this bot")
+                window.wait_for("registered this bot")
                 window.type("\r")
-                window.wait_for("Where do they live?")
+                window.wait_for("Where should your notes be?")
                 window.wait_for("Number [1]:")
                 window.type("\r")
                 window.wait_for("Make a token to sign in")
                 window.type("\r")
-                window.wait_for("Should it run by itself?")
+                window.wait_for("Should Commonplace run in the background?")
                 window.wait_for("Number [1]:", times=2)
                 window.type("\r")
                 seen = window.wait_for("Where is the spare key?")
@@ -363,12 +363,12 @@ def test_ctrl_c_and_ctrl_d_keep_what_was_answered(tmp_path: Path) -> None:
             window.type("Robin\r" if not already else "\r")
             window.wait_for("time zone")
             window.type("\r")
-            window.wait_for("Which model answers you?")
+            window.wait_for("Which model should answer you?")
             window.wait_for("Number")
             window.type(key)
-            seen = window.wait_for("To go on:")
+            seen = window.wait_for("To continue:")
             assert window.wait_exit() == 130
-        assert "Saved so far: You and me" in seen
+        assert "Saved so far: Name and time zone" in seen
         assert "Traceback" not in seen
         assert 'name = "Robin"' in (tmp_path / "config.toml").read_text()
     with open_window(commonplace, "telegram") as window:
@@ -389,10 +389,10 @@ async def test_a_signal_while_it_waits_for_a_message(tmp_path: Path, number: sig
             ) as window:
                 window.wait_for("The bot's token")
                 window.type(f"{telegram.token}\r")
-                window.wait_for("Now write anything")
+                window.wait_for("Now send @")
                 telegram.do(telegram.wait_until_polling())
                 window.process.send_signal(number)
-                seen = window.wait_for("To go on:")
+                seen = window.wait_for("To continue:")
                 assert window.wait_exit() == 130
                 assert "Already written: secrets.toml, config.toml." in seen
                 assert "Traceback" not in seen
@@ -418,7 +418,7 @@ async def test_a_token_pasted_at_a_menu_is_taken_and_never_shown(tmp_path: Path,
                 window.wait_for("What now?")
                 window.wait_for("Number [1]:")
                 window.type(f"{telegram.token}\r")
-                window.wait_for("Now write anything")
+                window.wait_for("Now send @")
                 telegram.do(telegram.wait_until_polling())
                 window.type("\r")
                 window.wait_for("No message yet.")
@@ -463,7 +463,7 @@ async def test_it_ends_with_its_window(tmp_path: Path, hangs_up: bool) -> None:
             with open_window(commonplace, "telegram", COMMONPLACE_TELEGRAM__API_BASE=telegram.url) as window:
                 window.wait_for("The bot's token")
                 window.type(f"{telegram.token}\r")
-                window.wait_for("Now write anything")
+                window.wait_for("Now send @")
                 telegram.do(telegram.wait_until_polling())
                 window.close()
                 window.process.wait(10)
@@ -506,7 +506,7 @@ async def test_enter_ends_the_wait_in_a_plain_terminal_and_the_token_is_not_show
             ) as window:
                 window.wait_for("The bot's token")
                 window.type(f"{telegram.token}\r")
-                window.wait_for("Now write anything")
+                window.wait_for("Now send @")
                 telegram.do(telegram.wait_until_polling())
                 window.type("\r")
                 window.wait_for("No message yet.")
@@ -532,7 +532,7 @@ async def test_after_init_the_bot_answers_its_owner(tmp_path: Path) -> None:
             with open_window(commonplace, "telegram", **environment) as window:
                 window.wait_for("The bot's token")
                 window.type(f"{telegram.token}\r")
-                window.wait_for("Now write anything")
+                window.wait_for("Now send @")
                 telegram.do(anna.say("Remember that the spare key is at Tom's."))
                 window.wait_for("Anna (id 7)")
                 window.type("y\r")

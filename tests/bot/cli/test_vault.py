@@ -105,7 +105,7 @@ def test_what_is_forgotten_stays_hidden_after_backup_and_restore(
 ) -> None:
     assert search(commonplace, "number 4711") == ["vault/People.md:3"]
     preview, told = forget(commonplace, "Ada number")
-    stays = "Lines in vault/ stay in your file, since I may only read it; I hide them."
+    stays = "Lines in vault/ stay in your files, which I may only read; I hide them instead."
     assert preview.index(stays) < preview.index("To remove all of this for good")
     assert told.startswith("Hidden.\n")
     assert re.search(r"^hidden +1 line in vault/$", commonplace.output_of("memory", "status"), re.MULTILINE)
@@ -151,7 +151,7 @@ def test_a_vault_that_is_away_is_reported_and_still_found(commonplace: Commonpla
     done = commonplace("doctor")
     assert "mount it, or correct its path" in done.stdout
     assert "not read" not in done.stdout
-    left = "vault is away, so its notes left the index; they return with it."
+    left = "vault is away, so its notes are out of the index until it is back."
     assert left in say(commonplace, "/memory rebuild")
     assert left in commonplace.output_of("memory", "index", "--rebuild")
 

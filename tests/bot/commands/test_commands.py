@@ -140,6 +140,7 @@ def test_who_may_use_what() -> None:
         "retry",
         "status",
         "model",
+        "language",
         "compact",
         "usage",
         "remind",

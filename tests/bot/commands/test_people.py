@@ -206,7 +206,7 @@ async def test_at_the_terminal_a_code_with_owner_makes_an_owner_and_the_list_say
     assert f"`/pair {code} owner`" in await house.say("/pair", person="terminal:owner")
     assert await house.say(f"/pair {code} owner") == phrases.PAIR_OWNER_NOT_HERE
     told = await house.say(f"/pair {code[:4]} {code[4:]} OWNER", person="terminal:owner")
-    assert told == phrases.IS_OWNER.format(who="telegram:77 (Ann)", person="telegram:77")
+    assert told == phrases.LET_IN_BY_OWNER["owner"].format(who="telegram:77 (Ann)", person="telegram:77")
     assert await house.standing("telegram:77") is Standing.OWNER
     assert "telegram:77" in await house.say("/deny telegram:77", person="terminal:owner")
     assert await house.standing("telegram:77") is Standing.STRANGER

@@ -13,6 +13,7 @@ import pytest
 from bot.access import Access
 from bot.channels import Channels
 from bot.config.settings import AccessSettings, Settings
+from bot.language.people import PeopleLanguages
 from bot.maintenance.core_notice import CoreNotice
 from bot.service.open_assistant import open_assistant
 from bot.state.database import State
@@ -44,7 +45,13 @@ class Told:
     async def send(self) -> list[tuple[str, str]]:
         access = Access(RULES, self.state)
         notice = CoreNotice(
-            self.memory, self.state, access, self.channels, now=lambda: self.time, wake=self.wake
+            self.memory,
+            self.state,
+            access,
+            self.channels,
+            now=lambda: self.time,
+            wake=self.wake,
+            languages=PeopleLanguages(self.state),
         )
         await notice.send()
         query = "SELECT chat, text FROM outbox ORDER BY number"
@@ -103,6 +110,7 @@ from bot.access import Access
 from bot.channels import Channels
 from bot.config.settings import AccessSettings
 from bot.state.database import State
+from bot.language.people import PeopleLanguages
 from bot.maintenance.core_notice import CoreNotice
 from memory.memory import Memory
 from memory.settings import MemorySettings

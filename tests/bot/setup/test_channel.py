@@ -87,10 +87,10 @@ async def test_a_variable_that_counts_more_is_told_and_never_written(
         await give(folder, "telegram", telegram_token_file=api.token)
         monkeypatch.setenv("COMMONPLACE_ACCESS__OWNERS", "[]")
         # The bot that was typed is listened to, not the other one.
-        await answer(folder, "telegram", ("Another token", api.token), ("Anna (id 7)", "y"))
+        await answer(folder, "telegram", ("New token", api.token), ("Anna (id 7)", "y"))
         said = capsys.readouterr().out
-        assert "COMMONPLACE_TELEGRAM__TOKEN is set here, and counts more than telegram.token in" in said
-        assert "COMMONPLACE_ACCESS__OWNERS is set here, and counts more than access.owners in" in said
+        assert "COMMONPLACE_TELEGRAM__TOKEN is set here and overrides telegram.token in" in said
+        assert "COMMONPLACE_ACCESS__OWNERS is set here and overrides access.owners in" in said
         assert OTHER not in said
     monkeypatch.delenv("COMMONPLACE_ACCESS__OWNERS")
     monkeypatch.delenv("COMMONPLACE_TELEGRAM__TOKEN")
@@ -170,7 +170,7 @@ async def test_what_cannot_be_reached_may_be_kept(folder: Path, capsys: pytest.C
     assert "check the network and the proxy\n" in said
     assert "telegram.api_base" not in said
     assert "Now write anything" not in said
-    assert f"Then: {command_line('chat', folder / 'config.toml')} -m '/pair CODE owner'" in said
+    assert f"Then run: {command_line('chat', folder / 'config.toml')} -m '/pair CODE owner'" in said
     assert "Then write to" not in said
     assert files.settings().telegram.token.get_secret_value() == OTHER
     files = await give(folder, "telegram", telegram_token_file=f"{OTHER}x", telegram_owner="7")
@@ -224,9 +224,7 @@ async def test_a_webhook_is_removed_only_if_that_is_wanted(
         assert api.bot.inbox.webhook is not None
         assert "a web address at other.example" in capsys.readouterr().out
         await api.person(7, "Anna").say("hi")
-        files = await answer(
-            folder, "telegram", ("Another token", ""), ("come here instead", "y"), ("Anna", "y")
-        )
+        files = await answer(folder, "telegram", ("New token", ""), ("come here instead", "y"), ("Anna", "y"))
         assert api.bot.inbox.webhook is None
         assert len(api.bot.inbox.pending) == 1
         assert files.settings().access.owners == ("telegram:7",)
@@ -284,7 +282,7 @@ async def test_with_a_hundred_messages_waiting_nobody_is_waited_for_in_vain(
         files = await answer(folder, "telegram", ("token", api.token), ("Mallory (id 9)", "n"))
         assert files.settings().access.owners == ()
         said = capsys.readouterr().out
-        assert "a hundred older messages wait for this bot" in said
+        assert "a hundred older messages are waiting for this bot" in said
         assert "/pair CODE owner" in said
 
 
@@ -302,7 +300,7 @@ async def test_listening_survives_errors_that_pass_and_no_others(
     async with BotApi() as api:
         use(folder, "telegram", api.url)
         api.fail("getUpdates", Fault.status(200), times=None)
-        await answer(folder, "telegram", ("Another token", api.token))
+        await answer(folder, "telegram", ("New token", api.token))
         assert len(api.calls_of("getUpdates")) == 1
         assert "not a Bot API: it answered 200" in capsys.readouterr().out
 
@@ -313,7 +311,7 @@ async def test_a_service_that_runs_with_this_bot_is_left_alone(
     async with BotApi() as api:
         use(folder, "telegram", api.url, f'token = "{api.token}"\n')
         with ProcessLock(folder / "workspace" / ".commonplace" / "locks"):
-            await answer(folder, "telegram", ("Another token", ""))
+            await answer(folder, "telegram", ("New token", ""))
         assert api.calls_of("getUpdates") == []
         said = capsys.readouterr().out
         assert "Commonplace is running with this bot" in said
@@ -325,10 +323,10 @@ async def test_a_repetition_keeps_what_is_there(folder: Path) -> None:
         more = f'token = "{api.token}" # mine\n[access]\nowners = ["telegram:7"]\n'
         use(folder, "telegram", api.url, more)
         before = (folder / "config.toml").read_text()
-        await answer(folder, "telegram", ("Another token", ""), ("another owner", ""))
+        await answer(folder, "telegram", ("New token", ""), ("another owner", ""))
         assert (folder / "config.toml").read_text() == before
         second = api.add_bot(OTHER, "second_bot")
-        files = await answer(folder, "telegram", ("Another token", second.token), ("another owner", ""))
+        files = await answer(folder, "telegram", ("New token", second.token), ("another owner", ""))
         assert files.settings().telegram.token.get_secret_value() == OTHER
         assert 'token = "" # mine' in (folder / "config.toml").read_text()
 
@@ -340,14 +338,14 @@ async def test_a_token_of_the_environment_is_saved_for_the_service_if_that_is_wa
         use(folder, "telegram", api.url, '[access]\nowners = ["telegram:7"]\n')
         monkeypatch.setenv("TELEGRAM_BOT_TOKEN", api.token)
         owner = ("another owner", "")
-        await answer(folder, "telegram", ("Another token", ""), ("It is in TELEGRAM_BOT_TOKEN", "n"), owner)
+        await answer(folder, "telegram", ("New token", ""), ("A token is in TELEGRAM_BOT_TOKEN", "n"), owner)
         assert token_in(folder) == ""
         assert "TELEGRAM_BOT_TOKEN is set here and not saved" in capsys.readouterr().out
         await give(folder, "telegram", telegram_owner="7")
         assert "TELEGRAM_BOT_TOKEN is set here and not saved" in capsys.readouterr().out
-        await answer(folder, "telegram", ("Another token", ""), ("It is in TELEGRAM_BOT_TOKEN", ""), owner)
+        await answer(folder, "telegram", ("New token", ""), ("A token is in TELEGRAM_BOT_TOKEN", ""), owner)
         assert api.token in token_in(folder)
-        await answer(folder, "telegram", ("Another token", ""), owner)
+        await answer(folder, "telegram", ("New token", ""), owner)
         assert "not saved" not in capsys.readouterr().out
 
 
@@ -406,7 +404,7 @@ async def test_who_is_owner_already_is_told(folder: Path, capsys: pytest.Capture
         use(folder, "telegram", api.url, '[access]\nowners = ["telegram:7", "discord:8"]\n')
         await answer(folder, "telegram", ("token", api.token), ("another owner", ""))
         said = capsys.readouterr().out
-        assert "Its owner: 7 (access.owners)\n" in said
+        assert "Owned by 7, from access.owners\n" in said
         assert "Then write to @commonplace_bot" in said
         await api.person(7, "Anna").say("hello")
         await api.person(8, "Ben").say("hello")

@@ -78,7 +78,7 @@ async def test_a_wrong_key_is_asked_for_again_and_the_rest_is_kept(
         ("API key", "wrong"),
         ("Model", MODEL),
         ("Number", "1"),
-        ("Another API key", KEY),
+        ("New API key", KEY),
         ("Model", ""),
     )
     assert files.settings().providers["mine"].keys == (KEY,)
@@ -99,7 +99,7 @@ async def test_an_unknown_model_is_asked_for_again_and_skipping_writes_nothing(
         ("API key", KEY),
         ("Model", "gpt-tset"),
         ("Number", "other"),
-        ("Another API key", ""),
+        ("New API key", ""),
         ("Model", "gpt-tets"),
         ("Number", "skip"),
     )
@@ -136,7 +136,7 @@ async def test_ollama_is_found_with_its_models(
         assert "found: qwen3\n" in said
         server.installed = ()
         await answer(folder, "model", ("Number", ""))
-        assert "has no model for chats: run `ollama pull qwen3`" in capsys.readouterr().out
+        assert "has no chat model: run `ollama pull qwen3`" in capsys.readouterr().out
 
 
 async def test_none_yet_is_fine_and_changes_nothing(folder: Path) -> None:
@@ -155,8 +155,8 @@ async def test_the_models_that_were_there_stay_as_fallback_or_go(folder: Path, o
     files = await answer(
         folder,
         "model",
-        ("Another API key", ""),
-        ("if it cannot", "n"),
+        ("New API key", ""),
+        ("if it fails", "n"),
         given={"model": f"mine/{MODEL}"},
     )
     assert files.settings().models.chain == (f"mine/{MODEL}", NOTEBOOK)
@@ -265,7 +265,7 @@ async def test_names_of_models_that_would_control_the_terminal_are_not_shown(
         flags = ("Number", SERVER), ("short name", ""), ("Its address", f"{server.root}/v1"), ("API key", KEY)
         await answer(folder, "model", *flags, ("Model", "a"), ("Number", "skip"))
     said = capsys.readouterr().out
-    assert "It has a, model-x" in said
+    assert "Available models: a, model-x" in said
     assert "\x1b" not in said
 
 
@@ -289,7 +289,7 @@ async def test_a_server_keeps_its_kind_and_a_known_name_is_not_taken_for_another
             ("Its address", other.base_url),
             ("API key", KEY),
             ("Model", MODEL),
-            ("if it cannot", "n"),
+            ("if it fails", "n"),
         )
         assert files.settings().providers["other"].kind == "openai"
         assert "anthropic" not in files.settings().providers
@@ -305,11 +305,11 @@ async def test_flags_that_are_wrong_are_told_and_nothing_is_written(
             await give(folder, "model", model=model)
     with pytest.raises(InvalidFlag, match="--base-url"):
         await give(folder, "model", model="mine/m", base_url="localhost")
-    with pytest.raises(InvalidFlag, match="--api-key-file: it has characters") as caught:
+    with pytest.raises(InvalidFlag, match="--api-key-file: it contains characters") as caught:
         await give(folder, "model", model=f"mine/{MODEL}", base_url=openai.base_url, api_key_file="sk-a\nb")
     assert "sk-a" not in str(caught.value)
     with pytest.raises(SetupFailed, match="API key missing or rejected"):
         await give(folder, "model", model=f"mine/{MODEL}", base_url=openai.base_url, api_key_file="wrong")
-    with pytest.raises(SetupFailed, match="Nothing was written for it"):
+    with pytest.raises(SetupFailed, match="Nothing was saved for this step"):
         await give(folder, "model", model="mine/other", base_url=openai.base_url, api_key_file=KEY)
     assert list(folder.iterdir()) == []

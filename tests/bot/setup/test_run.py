@@ -51,7 +51,7 @@ def test_enter_for_everything_changes_nothing_the_second_time(folder: Path) -> N
     assert answer_all(folder, *by_enter)
     before = contents(folder)
     assert {file.name for file in before} == {"config.toml", "secrets.toml"}
-    assert answer_all(folder, *by_enter[:6], ("Make a new one", ""), ("Number", ""))
+    assert answer_all(folder, *by_enter[:6], ("Replace it with a new one", ""), ("Number", ""))
     assert contents(folder) == before
 
 
@@ -84,7 +84,7 @@ def test_what_was_finished_before_ctrl_c_stays(folder: Path, capsys: pytest.Capt
     for key in (KeyboardInterrupt, EOFError):
         finished = answer_all(folder, ("called", "Robin"), ("time zone", "Asia/Tokyo"), ("Number", key))
         assert not finished
-        assert "Saved so far: You and me." in capsys.readouterr().out
+        assert "Saved so far: Name and time zone." in capsys.readouterr().out
         assert SettingsFiles(folder / "config.toml").settings().timezone == "Asia/Tokyo"
 
 
@@ -95,7 +95,7 @@ async def test_a_service_that_runs_is_to_be_restarted(
         await answer(folder, "you", ("called", "Robin"), ("time zone", ""))
         said = capsys.readouterr().out
         assert "Done." in said
-        assert "restart it, so that it sees this" in said
+        assert "restart it to apply this" in said
         assert "Start it with" not in said
         await answer(folder, "you", ("called", "Robin"), ("time zone", ""))
         said = capsys.readouterr().out

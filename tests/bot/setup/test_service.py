@@ -80,7 +80,7 @@ async def test_a_start_that_fails_is_told_and_the_unit_stays(
     said = capsys.readouterr().out
     assert "  systemctl --user daemon-reload failed: Failed to connect to bus: No medium found. " in said
     assert "`loginctl enable-linger" in said
-    assert f"Running all the time: {unit_in(folder)}, not started yet\n" in said
+    assert f"Running in the background: {unit_in(folder)}, not started yet\n" in said
     with pytest.raises(
         SetupFailed, match="daemon-reload failed"
     ):  # at a terminal, too, if the option asked for it
@@ -101,7 +101,7 @@ async def test_ctrl_c_after_the_unit_was_written_says_so(
     (folder / "config.toml").write_text("# mine\n")
     await answer(folder, "service", ("Number", "2"), ("Write it?", ""), ("Start it now", KeyboardInterrupt))
     said = capsys.readouterr().out
-    assert f"Stopped. Already written: {unit_in(folder)}. To go on: " in said
+    assert f"Stopped. Already written: {unit_in(folder)}. To continue: " in said
     assert "Nothing" not in said
     await answer(folder, "service", ("Number", KeyboardInterrupt))
     assert "Stopped. Nothing has been written." in capsys.readouterr().out
@@ -114,7 +114,7 @@ async def test_another_unit_is_replaced_only_if_that_is_wanted(
     unit_in(folder).write_bytes(b"# mine, from M\xfcnchen\n")
     await answer(folder, "service", ("Number", "2"), ("Replace it? [y/N]", ""))
     assert unit_in(folder).read_bytes() == b"# mine, from M\xfcnchen\n"
-    assert "another text is there" in capsys.readouterr().out
+    assert "already exists with other content" in capsys.readouterr().out
     await answer(folder, "service", ("Number", "2"), ("Replace it? [y/N]", "y"), ("Start it now", ""))
     assert "ExecStart=" in unit_in(folder).read_text()
 
@@ -169,9 +169,9 @@ def test_systemd_takes_the_unit(folder: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_path_that_a_unit_cannot_hold_is_refused(folder: Path) -> None:
     for name in ("a\nExecStartPre=b", "tab\there", "ends with \\", "ends with a space "):
-        with pytest.raises(SetupFailed, match="systemd cannot be given the folder"):
+        with pytest.raises(SetupFailed, match="systemd cannot use the folder"):
             systemd_unit(folder / name / "config.toml", {})
-    with pytest.raises(SetupFailed, match="launchd cannot be given the folder"):
+    with pytest.raises(SetupFailed, match="launchd cannot use the folder"):
         launchd_agent(folder / "a\x01b" / "config.toml", {})
 
 
@@ -197,7 +197,7 @@ async def test_launchd_is_offered_on_a_mac(folder: Path, monkeypatch: pytest.Mon
 async def test_docker_gets_its_folders_and_its_settings(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SetupFailed, match="docker needs a clone"):
+    with pytest.raises(SetupFailed, match="Docker needs a clone"):
         await give(folder, "service", service="docker")
     (folder / "docker").mkdir()
     shutil.copy2(ROOT / "docker/setup", folder / "docker/setup")

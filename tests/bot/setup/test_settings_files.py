@@ -94,7 +94,7 @@ def test_what_another_program_has_written_meanwhile_stays(file: Path) -> None:
     files = SettingsFiles(file)
     files.set(("agent", "name"), "Robin")
     file.write_text("# yours\n")
-    with pytest.raises(SetupFailed, match="was changed by another program"):
+    with pytest.raises(SetupFailed, match="was just changed by another program"):
         files.save()
     assert file.read_text() == "# yours\n"
 

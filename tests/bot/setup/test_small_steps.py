@@ -66,7 +66,7 @@ async def test_a_folder_may_be_pasted_in_quotes(folder: Path) -> None:
         "notes",
         ("Number", "vault"),
         ("Its folder", f'"{folder}/my vault"'),
-        ("Its name", ""),
+        ("What should I call it", ""),
         ("May I change", ""),
     )
     [found] = load_settings(folder / "config.toml").memory.folders
@@ -133,8 +133,8 @@ async def test_a_vault_is_searched_where_it_lies(folder: Path, capsys: pytest.Ca
         ("Number", "vault"),
         ("Its folder", "nowhere"),
         ("Its folder", str(vault)),
-        ("Its name", "memory/x"),
-        ("Its name", ""),
+        ("What should I call it", "memory/x"),
+        ("What should I call it", ""),
         ("May I change", "maybe"),
         ("May I change", ""),
     )
@@ -145,13 +145,13 @@ async def test_a_vault_is_searched_where_it_lies(folder: Path, capsys: pytest.Ca
     assert "  Notes there: 2.\n" in said
     await answer(folder, "notes", ("Number", "vault"), ("Its folder", str(vault)))
     said = capsys.readouterr().out
-    assert f"Also searched: {vault} as my-vault/, only read.\n" in said
+    assert f"Also searched: {vault} as my-vault/, read-only.\n" in said
     assert f"To change or remove it, edit that in {folder}/config.toml" in said
     await answer(folder, "notes", ("Number", ""))
-    assert f"{folder}/workspace/memory; {vault} as my-vault/, only read\n" in capsys.readouterr().out
+    assert f"{folder}/workspace/memory; {vault} as my-vault/, read-only\n" in capsys.readouterr().out
     await give(folder, "notes", vault=str(vault), vault_name="my-vault")
     for flags in ({"vault_name": "other"}, {"vault_write": "yes"}):
-        with pytest.raises(InvalidFlag, match="is searched already, as my-vault/"):
+        with pytest.raises(InvalidFlag, match="is already searched, as my-vault/"):
             await give(folder, "notes", vault=str(vault), **flags)
     assert (folder / "config.toml").read_bytes() == before
     other = folder / "other"
@@ -184,11 +184,11 @@ def test_a_name_is_suggested_for_every_folder() -> None:
 async def test_a_token_for_the_page_is_made_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = await answer(folder, "page", ("http://127.0.0.1:8321/", "n"))
     assert not files.secrets_file.exists()
-    assert "everybody who uses this machine can open" in capsys.readouterr().out
+    assert "anybody who uses this machine can open" in capsys.readouterr().out
     files = await answer(folder, "page", ("http://127.0.0.1:8321/", ""))
     token = files.settings().server.token.get_secret_value()
     assert len(token) >= 32
-    files = await answer(folder, "page", ("Make a new one", ""))
+    files = await answer(folder, "page", ("Replace it with a new one", ""))
     assert files.settings().server.token.get_secret_value() == token
     files = await give(folder, "page", page_token="yes")
     assert files.settings().server.token.get_secret_value() not in ("", token)

@@ -385,5 +385,5 @@ async def test_without_a_token_only_what_is_listed_is_answered(open_: WebClient)
         assert (await open_.client.get(path, headers=html)).status == 200, path
     async with open_.client.post("/undo", data={"number": "1"}, headers=html) as answer:
         assert answer.status == 403
-        assert phrases.WEB_LOCKED in HtmlPage(await answer.text()).all("main")[0].text
+        assert phrases.WEB_LOCKED_COMMAND in HtmlPage(await answer.text()).all("pre")[0].text
     assert (await open_.client.get("/no-such-page")).status == 404

@@ -191,11 +191,11 @@ async def test_a_change_is_undone_once_and_one_comes_back_to_where_one_was(tmp_p
             async with site.client.post(
                 "/undo", data=fields, headers=site.token, allow_redirects=False
             ) as answer:
-                assert answer.headers["Location"] == f"/changes?note={path}&done=undone#changes"
+                assert answer.headers["Location"] == f"/changes?note={path}&done=undone#done"
         assert "milk" not in await text_of(site, path)
         shown = await page(site, f"/changes?note={path}&done=undone")
         assert [each.text for each in shown.all("p") if each.attributes.get("role") == "status"] == [
-            "The change is undone."
+            "Change undone."
         ]
         assert len(rows_of(shown)) == 4
         fields["number"] = "1"  # another one, from the same page

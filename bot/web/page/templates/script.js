@@ -38,7 +38,7 @@
     const bar = progress.querySelector("progress");
     if (bar) {
       const name = bar.labels[0].textContent;
-      announce(bar.max > 1 && bar.position >= 0 ? `${name}: ${Math.floor(bar.position * 4) * 25} %` : name);
+      announce(bar.max > 1 && bar.position >= 0 ? `${name}: ${Math.floor(bar.position * 4) * 25}%` : name);
     } else if (ran) {
       announce(progress.textContent.trim().replace(/\s+/g, " ") || "Done");
     }

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, get_args
 from zoneinfo import ZoneInfo
 
+from bot.english import WHEN
 from bot.messages import Quoted
 from bot.models.notebook.language import NOTICE_MARK, Language
 from bot.models.notebook.languages import LANGUAGES
@@ -32,7 +33,6 @@ from bot.models.protocol import (
     ToolSpec,
     UserMessage,
 )
-from bot.phrases import WHEN
 from bot.timeparse import TimeParseError, TimeParseReason
 from memory.forgetting import WordsToForget
 from memory.formatting import format_entry

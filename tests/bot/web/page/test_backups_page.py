@@ -105,7 +105,7 @@ async def test_an_old_one_is_warned_of(browser: SignedInBrowser) -> None:
 async def test_when_the_next_one_comes_is_told(browser: SignedInBrowser, tmp_path: Path) -> None:
     async with browser.site.services.background:
         page = await browser.open("/backups")
-        assert re.search(r"The next one comes by itself: .*, in \d+ (min|h)", page.by_id("backup-state").text)
+        assert re.search(r"Next nightly backup: .*, in \d+ (min|h)", page.by_id("backup-state").text)
     async with open_web_client(tmp_path / "off", token=TOKEN, backup={"keep": 0}) as site:
         page = await SignedInBrowser(site).open("/backups")
         assert "No backups are made at night: backup.keep is 0." in page.by_id("backup-state").text
@@ -173,7 +173,7 @@ async def test_what_is_in_one_is_looked_up_on_request(browser: SignedInBrowser) 
     )
     page = await browser.open(link)
     told = page.all("main")[0].text
-    assert "undamaged Every byte was read and checked." in told
+    assert "intact Every byte was read and checked." in told
     assert "Notes1 file" in told
     assert "Conversationsincluded" in told
     assert "1 file of notes, conversations" in (await browser.open("/backups")).by_id("stored").text

@@ -1,5 +1,6 @@
 """Conversations on the page: listed, read, downloaded and forgotten, by who has the token alone."""
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
@@ -14,6 +15,7 @@ from bot.conversations.conversation import Conversation
 from bot.conversations.message_rows import encode_message
 from bot.messages import ChatId, PersonId, Quoted
 from bot.models.protocol import AssistantMessage, AttachedText, Image, ToolCall, ToolResult, UserMessage
+from bot.service.adapters import INPUT_HISTORY_FILE
 from bot.state import forgetting
 from bot.state.changes import ChangeOrigin
 from bot.state.conversations import append
@@ -26,7 +28,9 @@ from bot.web.page.conversations import LISTED
 from bot.web.page.urls import ENTRIES_PER_PAGE
 from bot.web.session import SESSION, new_form_token, new_session
 from memory.forgetting import FORGOTTEN
+from tests.fakes.forgetting_process import SAID, run_and_kill
 from tests.fakes.html_page import HtmlPage
+from tests.fakes.loop_lag import measure_loop_lag
 from tests.fakes.web_client import TOKEN, WebClient, open_web_client
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
@@ -375,6 +379,31 @@ async def test_long_messages_are_cut_and_hostile_ones_rendered_in_bounded_time(s
     assert len(await get(site, "/conversations/1/export.md")) > 10 * len("*x* ") * MAX_MESSAGE_CHARS
 
 
+@pytest.mark.parametrize("marks", ["[", "![", "[[", "*a_", "~~a"])
+async def test_marks_that_take_the_renderer_long_are_shown_as_plain_text(site: WebClient, marks: str) -> None:
+    hostile = (marks * MAX_MESSAGE_CHARS)[:MAX_MESSAGE_CHARS]
+    await say(site, BEN, *(UserMessage(hostile) for _ in range(MAX_RENDERED_CHARS // MAX_MESSAGE_CHARS)))
+    began = time.process_time()
+    text = await get(site, "/conversations/1")
+    assert time.process_time() - began < 3
+    assert 'class="text plain"' in text
+    assert marks * 100 in text
+
+
+async def test_a_page_of_long_messages_and_tool_calls_is_bounded_and_delays_nobody(site: WebClient) -> None:
+    calls = tuple(ToolCall(str(number), "search", '"<&' * 10_000) for number in range(20))
+    pair = (UserMessage("<&" * 50_000), AssistantMessage("<&" * 50_000, calls))
+    await say(site, BEN, *(each for _ in range(50) for each in pair))
+    async with (
+        measure_loop_lag() as (_, busy),
+        site.client.get("/conversations/1", headers=site.token) as answer,
+    ):
+        assert answer.status == 200
+        size = len(await answer.read())
+    assert size < 8_000_000
+    assert max(busy) < 0.25
+
+
 # -- searching ------------------------------------------------------------------------------------------------
 
 
@@ -539,6 +568,50 @@ async def test_a_trace_that_is_left_is_told_and_erased_later(site: WebClient) ->
     await say(site, ROOM, UserMessage("something else"))
     assert (await post(site, "/conversations/2/forget", day="", upto=1))[0] == 303
     assert not await site.services.state.read(forgetting.is_unfinished)
+    assert not is_in_a_file(site, SECRET)
+
+
+@pytest.mark.parametrize(
+    ("commit", "moment", "is_gone"), [(0, "before", False), (0, "after", True), (1, "before", True)]
+)
+async def test_after_a_kill_in_between_nothing_is_half_forgotten(
+    tmp_path: Path, commit: int, moment: str, is_gone: bool
+) -> None:
+    await asyncio.to_thread(run_and_kill, tmp_path, commit, moment)
+    async with open_web_client(tmp_path, token=TOKEN) as site:
+        history = (site.settings.private_folder / INPUT_HISTORY_FILE).read_text()
+        assert (SECRET in history, "what I keep" in history) == (False, True)
+        text = await get(site, "/conversations/1")
+        assert [each in text for each in SAID] == [not is_gone] * 2
+        assert await site.services.state.read(forgetting.is_unfinished) == is_gone
+        if not is_gone:
+            assert (await post(site, "/conversations/1/forget", day="", upto=2))[0] == 303
+        await site.services.forgetting.complete_earlier()  # as in the next night
+        assert not await site.services.state.read(forgetting.is_unfinished)
+        assert not is_in_a_file(site, SECRET)
+
+
+async def test_a_history_that_cannot_be_written_is_told_before_anything_is_gone(site: WebClient) -> None:
+    await say(site, ChatId("terminal", "owner"), UserMessage("the boat"))
+    (site.settings.private_folder / INPUT_HISTORY_FILE).mkdir()
+    status, _, text = await post(site, "/conversations/1/forget", day="", upto=1)
+    assert status == 503
+    assert "typed in the terminal can't be removed" in HtmlPage(text).by_id("main").text
+    assert "the boat" in await get(site, "/conversations/1")
+
+
+async def test_what_is_damaged_is_forgotten_too(site: WebClient) -> None:
+    """A byte that is no UTF-8, and half of an emoji, which JSON may hold."""
+    await say(site, BEN, *(UserMessage("x"), AssistantMessage("x"), UserMessage("x")))
+
+    def damage(db: apsw.Connection) -> None:
+        raw = [b'{"text": "' + SECRET.encode() + b' \xff"}', b'{"text": "\xff ' + SECRET.encode()]
+        raw.insert(1, b'{"text": "' + SECRET.encode() + rb'", "calls": [], "model": "\ud83d"}')
+        for seq, payload in enumerate(raw, 1):
+            db.execute("UPDATE entries SET payload = CAST(? AS TEXT) WHERE seq = ?", (payload, seq))
+
+    await site.services.state.change(damage)
+    assert (await post(site, "/conversations/1/forget", day="", upto=3))[0] == 303
     assert not is_in_a_file(site, SECRET)
 
 

@@ -50,7 +50,7 @@ async def test_a_line_is_added_once_and_shown(tmp_path: Path) -> None:
         fields = fields_of(shown)
         for _ in range(2):
             status, address, _ = await add(site, cookie, text="The ladder is with Zoë", **fields)
-            assert (status, address) == (303, "/?done=noted#log")
+            assert (status, address) == (303, "/?done=noted#done")
         status, _, _ = await add(
             site,
             cookie,
@@ -84,6 +84,15 @@ async def test_what_cannot_be_added_stays_in_the_box(tmp_path: Path) -> None:
         (tmp_path / "memory").write_text("no folder", "utf-8")
         status, _, text = await add(site, site.token, text="tea")
         assert (status, HtmlPage(text).by_id("log-add").text) == (503, "tea")
+
+
+async def test_a_table_of_thousands_of_columns_is_shown_as_lines(tmp_path: Path) -> None:
+    async with open_web_client(tmp_path, token=TOKEN) as site:
+        wide = f"|{'a|' * 2000}\n|{'-|' * 2000}\n|b|\n"
+        assert (await add(site, site.token, text=wide))[0] == 303
+        shown = await page(site, **site.token)
+        assert not shown.all("table")
+        assert "|a|a|" in shown.by_id("log-text").text
 
 
 async def test_nobody_adds_without_the_token_or_the_field_of_the_session(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ async def test_models_are_shown_with_their_keys_and_their_last_day(site: WebClie
     assert "Key 1: ready" in models.text
     assert re.search(r"Key 2: paused until (\S+ )?\d\d:\d\d, in (2\d|30) s", models.text)
     assert "busy there" in models.text
-    assert "60 % answered 5 calls, 2 failed" in models.text
+    assert "60% answered 5 calls, 2 failed" in models.text
     assert "0.5 s to the first words 0.5 s at most" in models.text
     assert "builtin/notebook ready Not called yet No calls in the last 24 hours." in models.text
 
@@ -79,7 +79,7 @@ async def test_answers_that_nobody_waited_for_are_answers(site: WebClient) -> No
     model.health.record([CallOutcome(name, model.health.now(), None, Usage(100, 50))])
     await model.health.write()
     models = (await page(site)).by_id("models").text
-    assert "100 % answered 1 call, 0 failed" in models
+    assert "100% answered 1 call, 0 failed" in models
     assert "waits not measured" in models
     assert "no answers" not in models
 
@@ -100,11 +100,11 @@ async def test_how_much_of_the_budget_is_used_is_told(locked: WebClient) -> None
     browser = SignedInBrowser(locked)
     outcomes(locked, answered=3, failed=0)
     tokens = (await browser.open("/models")).by_id("tokens").text
-    assert tokens.startswith("450 of 1,000 tokens of today’s budget used (45 %). ")
+    assert tokens.startswith("450 of 1,000 tokens of today’s budget used (45%). ")
     outcomes(locked, answered=4, failed=0)
     tokens = (await browser.open("/models")).by_id("tokens").text
     assert tokens.startswith(
-        "1,050 of 1,000 tokens of today’s budget used (100 %). Messages wait until midnight"
+        "1,050 of 1,000 tokens of today’s budget used (100%). Messages wait until midnight"
     )
     assert await locked.services.budget.is_spent()
 

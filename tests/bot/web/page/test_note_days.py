@@ -63,7 +63,7 @@ async def test_any_other_period_is_none(site: WebClient, period: str) -> None:
 async def test_a_time_without_notes_and_year_nought_are_said_to_be_empty(site: WebClient) -> None:
     for period in ("1999", "1999-01", "0000", "0000-01", "9999-12"):
         status, shown = await get(site, f"/days/{period}")
-        assert (status, "No note of that time" in shown) == (200, True), period
+        assert (status, "No notes here" in shown) == (200, True), period
 
 
 async def test_a_month_of_many_notes_comes_in_pages(site: WebClient) -> None:

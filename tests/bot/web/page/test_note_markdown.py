@@ -1,4 +1,5 @@
 import re
+import time
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -48,6 +49,16 @@ def test_every_line_has_one_anchor_and_those_that_say_something_show_their_numbe
 def test_lines_of_a_part_are_counted_as_in_the_whole() -> None:
     html = render_note("one\ntwo\n", path="a.md", first_line=1001)
     assert re.findall(r'id="L(\d+)"', html) == ["1001", "1002"]
+
+
+def test_a_paragraph_of_many_lines_takes_no_longer_for_each_of_them() -> None:
+    def seconds(lines: int) -> float:
+        start = time.thread_time()
+        render_note("a\n" * lines, path="a.md")
+        return time.thread_time() - start
+
+    seconds(100)
+    assert seconds(64_000) < 16 * seconds(8_000)
 
 
 def test_a_table_stands_in_a_frame_of_its_own_that_the_keys_reach() -> None:

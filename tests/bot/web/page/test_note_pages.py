@@ -1,6 +1,7 @@
 """New notes, moves, deletions, the trash and the history, on the page."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import quote
@@ -147,6 +148,35 @@ async def test_what_changed_since_the_question_is_not_deleted(site: WebClient) -
     assert not file.exists()
 
 
+async def test_a_note_that_others_delete_at_the_same_moment_is_gone(site: WebClient) -> None:
+    file, statuses = site.folder / "memory/trips/oslo.md", set[int]()
+    is_over = threading.Event()
+
+    def come_and_go() -> None:
+        while not is_over.is_set():
+            file.write_text("# Oslo\n")
+            file.unlink()
+
+    thread = threading.Thread(target=come_and_go)
+    thread.start()
+    try:
+        for _ in range(100):
+            statuses.add((await post(site, "/delete/trips/oslo.md", {"digest": "old"}))[0])
+    finally:
+        is_over.set()
+        thread.join()
+    assert statuses <= {404, 409}
+
+
+async def test_who_moves_or_deletes_the_core_note_is_told_what_it_is_for(site: WebClient) -> None:
+    (site.folder / "memory/MEMORY.md").write_text("# Memory\n\n- tea\n", "utf-8")
+    for form in ("move", "delete"):
+        assert "at the start of every conversation" in (await get(site, f"/{form}/MEMORY.md"))[1]
+        assert "at the start of every conversation" not in (await get(site, f"/{form}/trips/oslo.md"))[1]
+    assert (await post(site, "/move/MEMORY.md", {"to": "old"}))[0] == 303
+    assert (await get(site, "/"))[0] == 200
+
+
 async def test_a_line_from_the_trash_is_hostile_text_and_goes_back_to_its_place(site: WebClient) -> None:
     text = f"# Oslo\n\n{HOSTILE}\x1b[2J\nTrain\n"
     (site.folder / "memory/trips/oslo.md").write_text(text, "utf-8")
@@ -180,7 +210,7 @@ async def test_the_history_of_a_note_has_its_own_changes_and_undoes_them(site: W
     _, older = await get(site, "/changes?note=a.md&before=6")
     assert numbers(HtmlPage(older)) == [str(number) for number in range(5, 0, -1)]
     status, where = await post(site, "/undo", {"number": "25", "note": "a.md", "page": "/changes"})
-    assert (status, where) == (303, "/changes?note=a.md&done=undone#changes")
+    assert (status, where) == (303, "/changes?note=a.md&done=undone#done")
     assert "line 24" not in notes_of(site)["a.md"]
     assert 'aria-label="Redo change 25"' in (await get(site, where))[1]
     status, shown = await post(site, "/undo", {"number": "25", "note": f"{HOSTILE}/../a.md"})

@@ -15,7 +15,7 @@ from bot.messages import ChatId, PersonId
 from bot.models.protocol import UserMessage
 from bot.state.access import Decision, PairingRequest, read_decision, save_decision, save_pairing_request
 from bot.state.database import format_timestamp
-from bot.state.links import read_links
+from bot.state.links import read_links, save_link
 from bot.web.forms import FORM_FIELD
 from bot.web.page.people import LISTED
 from bot.web.session import SESSION, new_form_token, new_session
@@ -144,7 +144,7 @@ async def test_a_role_is_changed_and_changed_back(site: WebClient) -> None:
 async def test_somebody_is_kept_out_after_a_question_and_allowed_again(site: WebClient) -> None:
     await decide(site, BEN, "allowed", "Ben")
     asked = (await page(site, f"/people/deny?person={BEN}")).by_id("main").text
-    assert "Keep Ben out? telegram:7 can then no longer talk" in asked
+    assert "Keep Ben out? telegram:7 will no longer be able to talk" in asked
     assert await decision(site, BEN) == "allowed", "it is only asked"
     assert (await post(site, "/people/deny", person=BEN))[:2] == (303, "/people?done=denied")
     assert await site.services.access.standing_of(PersonId.parse(BEN)) is Standing.STRANGER
@@ -185,7 +185,7 @@ async def test_those_of_the_settings_are_not_changed_here(site: WebClient) -> No
     await decide(site, "telegram:2", "denied", "Zoë")
     shown = (await page(site)).by_id("main").text
     assert "Also named in the settings under access.allow" in shown
-    assert "Something was decided about this account since" in shown
+    assert "A later decision about this account counts instead" in shown
 
 
 @pytest.mark.parametrize(
@@ -288,6 +288,26 @@ async def test_many_are_shown_a_page_at_a_time(site: WebClient) -> None:
     assert len([each for each in shown.all("h3") if each.text == "N"]) == 2 * LISTED
     links = {each.text: each.attributes["href"] for each in shown.all("a") if "?" in each.attributes["href"]}
     assert links["Older →"] == "/people?kept-out=3"
+
+
+async def test_ten_thousand_links_and_entries_of_the_settings_are_bounded(tmp_path: Path) -> None:
+    allow = [f"telegram:{number}" for number in range(1, 10_001)]
+    async with open_web_client(tmp_path, token=TOKEN, access={"allow": allow}) as site:
+
+        def fill(db: apsw.Connection) -> None:
+            for each in allow:
+                save_decision(
+                    db, each, "allowed", name="N", by="telegram:1", at="2026-01-01T00:00:00.000+00:00"
+                )
+                save_link(db, each, each.replace("telegram", "discord"), by="telegram:1", at="2026")
+
+        await site.services.state.change(fill)
+        began = time.process_time()
+        shown = await page(site, "/people")
+        assert time.process_time() - began < 3
+        text = shown.by_id("main").text
+        assert "9,500 further entries are only in config.toml" in text
+        assert "9,800 more links are not shown" in text
 
 
 async def test_what_was_imported_is_not_when_somebody_last_wrote(site: WebClient) -> None:

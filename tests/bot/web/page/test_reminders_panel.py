@@ -50,7 +50,7 @@ async def rows(site: WebClient) -> dict[int, ReminderRow]:
 
 async def test_the_next_ones_of_all_chats_are_shown(tmp_path: Path) -> None:
     async with open_web_client(tmp_path, token=TOKEN, timezone="Europe/Berlin") as site:
-        assert "None are coming up." in await panel(site)
+        assert "No upcoming reminders." in await panel(site)
         await remind(site, f"2027-03-01 14:00 {HOSTILE}", chat="telegram:-1", room="Fam\x00ily")
         await remind(site, "2027-02-01 8:00 what is planned?", prompt=True)
         await remind(site, "every monday 8:00 bins", chat="terminal:main")
@@ -58,7 +58,7 @@ async def test_the_next_ones_of_all_chats_are_shown(tmp_path: Path) -> None:
         places = [shown.index(text) for text in ("bins", "what is planned?", "alert(1)")]
         assert places == sorted(places)
         assert (
-            "then every week on Monday at 08:00 For Anna, Terminal Move all of them New time, and how often"
+            "then every week on Monday at 08:00 For Anna, Terminal Move the series New time, and how often"
             in shown
         )
         assert "Monday, 1 February 2027 at 08:00 Scheduled prompt for Anna, Telegram" in shown
@@ -78,15 +78,15 @@ async def test_one_is_cancelled_and_set_again(tmp_path: Path) -> None:
         number, once = str(row.number), "0" * 32
         for _ in range(2):
             status, address, _ = await send(site, "cancel", number=number, once=once)
-            assert (status, address) == (303, f"/?reminder={number}&done=cancelled#reminders")
+            assert (status, address) == (303, f"/?reminder={number}&done=cancelled#done")
         assert await rows(site) == {}
         async with site.client.get(address, headers=site.token) as answer:
             shown = HtmlPage(await answer.text())
         assert phrases.WEB_DONE["cancelled"] in [each.text for each in shown.all("p")]
-        assert "Undo: set it again" in shown.by_id("reminders").text
+        assert "Restore the reminder" in shown.by_id("reminders").text
         for _ in range(2):
             status, address, _ = await send(site, "restore", number=number)
-            assert (status, address) == (303, "/?done=restored#reminders")
+            assert (status, address) == (303, "/?done=restored#done")
         assert (await rows(site))[row.number] == row
         for action in ("cancel", "restore", "move"):
             for unknown in ("99", "x", "", "9" * 18):
@@ -98,7 +98,7 @@ async def test_one_is_moved_by_what_remind_understands(tmp_path: Path) -> None:
     async with open_web_client(tmp_path, token=TOKEN, timezone="Europe/Berlin") as site:
         row = await remind(site, "tomorrow 9:00 tea")
         status, address, _ = await send(site, "move", number=str(row.number), when=" 2027-03-01 14:00 ")
-        assert (status, address) == (303, "/?done=moved#reminders")
+        assert (status, address) == (303, "/?done=moved#done")
         moved = (await rows(site))[row.number]
         assert (moved.due_at, moved.zone, moved.text) == (
             "2027-03-01T13:00:00.000+00:00",
@@ -119,7 +119,7 @@ async def test_a_time_that_is_not_understood_stays_in_its_field(tmp_path: Path) 
         for when, told in (
             (f"soon {HOSTILE}", "I didn't understand the time."),
             ("yesterday 9:00", "past"),
-            ("tomorrow 9:00", "This one repeats"),
+            ("tomorrow 9:00", "This reminder repeats"),
             ("every monday 8:00 bins out", "but not “bins out”"),
             ("", "Please write the new time"),
         ):

@@ -214,7 +214,7 @@ async def test_only_what_was_told_on_wanted_days_is_found(site: WebClient) -> No
         assert {place.partition(".")[0] for place in places(shown)} == days
         told = {name: shown.by_id(name).attributes["value"] for name in ("from", "to")}
         assert told == {"from": "", "to": "", **dates}
-        assert "leave out notes without a date" in shown.by_id("found").text
+        assert "notes without a date are left out" in shown.by_id("found").text
     shown = await search(site, "boiler", **{"from": "2026-02-01", "to": "2026-02-28"})
     assert "From: 1 February 2026Until: 28 February 2026" in shown.by_id("found").text
     shown = await search(site, "boiler", **{"from": "2026-02-02", "to": "2026-02-01"})

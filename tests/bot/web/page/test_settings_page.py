@@ -71,7 +71,7 @@ async def test_they_are_found_by_words(browser: SignedInBrowser) -> None:
     ]
     (group,) = (each for each in page.all("details") if each.attributes.get("class") == "group")
     assert "open" in group.attributes
-    assert "No setting has these words." in (await browser.text("/settings?q=zyzzyva"))
+    assert "No setting matches." in (await browser.text("/settings?q=zyzzyva"))
 
 
 async def test_only_what_differs_is_shown_on_request(browser: SignedInBrowser) -> None:
@@ -134,7 +134,7 @@ async def test_no_secret_is_in_the_page_nor_found_by_its_text(browser: SignedInB
     assert told["url"].startswith("set default")
     for secret in (PLANTED, f"{PLANTED}-first", "271828"):
         found = HtmlPage(await browser.text(f"/settings?q={secret}"))
-        assert "No setting has these words." in found.all("main")[0].text
+        assert "No setting matches." in found.all("main")[0].text
 
 
 async def test_values_stay_text(browser: SignedInBrowser) -> None:
@@ -170,7 +170,7 @@ async def test_long_values_and_many_tables_are_bounded(browser: SignedInBrowser)
     assert "x" * (MAX_VALUE_CHARS + 1) not in page
     assert len(HtmlPage(page).all("dt")) == MAX_SHOWN + 2
     assert len(page.encode()) <= MAX_PAGE_BYTES
-    assert "more; find them by a word" in page
+    assert "more; search to find them" in page
 
 
 async def test_the_page_is_light(browser: SignedInBrowser) -> None:

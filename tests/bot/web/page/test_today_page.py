@@ -78,7 +78,7 @@ async def test_nothing_needs_attention_with_a_memory_that_is_searched_by_words(s
     told = facts(shown)
     assert (told["note"], told["chunk"], told["with vectors"], told["without"]) == ("1", "1", "0", "1")
     assert told["Semantic search"].startswith("off ")
-    assert "Global memory, across all conversations" in shown.by_id("memory").text
+    assert "One memory for all conversations" in shown.by_id("memory").text
     shown = await page(site, "/system")
     told = facts(shown)
     assert re.fullmatch(r"\d\d:\d\d, (just now|\d+ s ago)", told["Last indexed"])
@@ -98,7 +98,7 @@ async def test_it_tells_who_makes_vectors_and_how_many_there_are(tmp_path: Path)
             assert told["Provider"] == "openai"
             assert told["Model"].startswith("text-embedding-3-small, ")
             assert told["Missing vectors"] == "none"
-            assert "0 % hits" in told["Vector cache"]
+            assert "0% hits" in told["Vector cache"]
 
 
 async def test_it_tells_why_vectors_fail_and_no_key(tmp_path: Path) -> None:

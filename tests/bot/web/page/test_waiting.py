@@ -63,7 +63,7 @@ async def test_who_waits_is_shown_with_code_name_and_channel(tmp_path: Path) -> 
             each.attributes["aria-label"]
             for each in shown.all("button")
             if each.attributes.get("name") == "decision"
-        ] == ["Let in bIngrid", "As a guest: bIngrid", "Refuse bIngrid"]
+        ] == ["Let in bIngrid", "Let in as a guest: bIngrid", "Keep out bIngrid"]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ async def test_a_button_decides_once(
     async with open_web_client(tmp_path, token=TOKEN) as site:
         code = await knock(site)
         for _ in range(2):
-            assert await press(site, button, code) == (303, f"/?done={button}#waiting", "")
+            assert await press(site, button, code) == (303, f"/?done={button}#done", "")
         assert await decided(site) == decision
         assert await site.services.access.standing_of(INGRID) is standing
         shown = await page(site, f"/?done={button}")

@@ -1,4 +1,4 @@
-from adapters.recent_dict import RecentDict
+from bot.recent_dict import RecentDict
 
 
 def test_the_entry_that_was_set_longest_ago_is_dropped() -> None:

@@ -1,0 +1,1 @@
+"""Languages: which there are, whose is which, and the catalogues of texts."""

@@ -1,0 +1,99 @@
+"""Texts in a language: with its forms for counts, and its way of writing numbers."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from string import Formatter
+from typing import Any
+from unicodedata import category, east_asian_width
+
+from bot.language.catalogs import translate_plural
+from bot.language.current import current_language
+
+_SEPARATORS: Mapping[str, dict[int, int]] = {"de": str.maketrans(",.", ".,")}
+"""By language: how it writes the English separators of thousands and decimals; a language not here does as English."""
+
+
+_WITHOUT_SPACES = frozenset({"zh_Hans"})
+"""Languages that put no space between words and sentences of their own, only beside those of other scripts."""
+
+
+class Text(str):
+    """A text of a language whose `format` writes numbers and spaces as that language does: 1.234,5 in German.
+
+    Chinese has a space in the text beside a field, for a name such as `Ann`; one like `小明` is filled in without it.
+    """
+
+    __slots__ = ("language",)
+
+    language: str
+
+    def __new__(cls, text: str, language: str) -> "Text":
+        """Make it of `text`, which is in `language`."""
+        made = super().__new__(cls, text)
+        made.language = language
+        return made
+
+    def format(self, *args: object, **kwargs: object) -> str:
+        """Fill in the fields, as `str.format` does."""
+        formatter = _LanguageFormatter(self.language)
+        if self.language not in _WITHOUT_SPACES:
+            return formatter.vformat(self, args, kwargs)
+        return reduce(_join_closely, formatter.fill_in(self, args, kwargs), "")
+
+
+class _LanguageFormatter(Formatter):
+    def __init__(self, language: str) -> None:
+        self._language = language
+
+    def fill_in(self, text: str, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Iterator[str]:
+        """Yield what stands between the fields, and what is put into them; no specification has fields of its own."""
+        for literal, name, spec, conversion in self.parse(text):
+            yield literal
+            if name is not None:
+                value, _ = self.get_field(name, args, kwargs)
+                yield self.format_field(self.convert_field(value, conversion), spec or "")
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        shown = str(super().format_field(value, format_spec))
+        return write_number(shown, self._language) if isinstance(value, int | float) else shown
+
+
+def join_sentences(sentences: Iterable[str]) -> str:
+    """Return sentences as one paragraph in the current language; a blank one is left out."""
+    shown = filter(None, sentences)
+    if current_language() not in _WITHOUT_SPACES:
+        return " ".join(shown)
+    return reduce(lambda told, each: _join_closely(f"{told} " if told else "", each), shown, "")
+
+
+def _join_closely(before: str, after: str) -> str:
+    """Return two parts of a text without the spaces between them that Chinese does not write."""
+    last, first = before.rstrip(" ")[-1:], after.lstrip(" ")[:1]
+    if _is_wide(last) and (_is_wide(first) or category(last).startswith("P")):
+        return before.rstrip(" ") + after.lstrip(" ")
+    return before + after
+
+
+def _is_wide(letter: str) -> bool:
+    """Return whether this is a letter or mark of Chinese; an emoji is none."""
+    return bool(letter) and category(letter)[0] in "LP" and east_asian_width(letter) in "WF"
+
+
+def write_number(number: str, language: str) -> str:
+    """Return a number that is written as in English as a language writes it."""
+    return number.translate(_SEPARATORS.get(language, {}))
+
+
+@dataclass(frozen=True, slots=True)
+class Plural:
+    """A text that depends on a count, in English; `format` chooses the form, in the current language."""
+
+    one: str
+    other: str
+
+    def format(self, *, count: int, **fields: object) -> str:
+        """Return the form for `count` with its fields filled in."""
+        language = current_language()
+        text = Text(translate_plural(self.one, self.other, count, language), language)
+        return text.format(count=count, **fields)
