@@ -94,7 +94,7 @@ endif
 	@PYTHON="$(PYTHON)" sh scripts/make_venv.sh </dev/null
 
 .venv/runtime: .venv/made-for
-	@echo "set-up: installing what it needs to run" >&2
+	@echo "set-up: installing what it needs to run: one to four minutes" >&2
 	@$(PIP) --require-hashes -r requirements/runtime.txt </dev/null
 	@touch $@
 

@@ -589,7 +589,7 @@ OTHER_TERMINAL = (
 BANNER_NOTES = "{name}: your notes are in {folder}"
 BANNER_MODEL = "Model: {model}"
 BANNER_NOTEBOOK = (
-    "Model: none yet. The built-in notebook keeps notes and finds them; see docs/models.md to add a language "
+    "Model: none yet. The built-in notebook keeps notes and finds them; `commonplace init model` adds a language "
     "model."
 )
 BANNER_PAGE = "Status page: {page}"

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 
 from adapters.discord.doctor import bot_headers, explain_refusal, explain_unreached
 from bot.config.channel import ChannelSettings
 from bot.doctor.check import Check
 from bot.doctor.http_probe import HttpProbe, ProbeAnswer, ProbeFailed
-from bot.setup.channel_setup import Account, BotAccount, CannotListen
+from bot.setup.channel_setup import CHECK_NETWORK, Account, BotAccount, CannotListen
 from memory.http_responses import one_line
 
 INVITE = (
@@ -15,6 +16,8 @@ INVITE = (
     "&permissions=274878008320"
 )
 """The permissions are those that docs/discord.md lists."""
+
+MEND = "it is mistyped or was reset: on the Bot page, Reset Token gives you a new one"
 
 
 class DiscordSetup:
@@ -26,6 +29,10 @@ class DiscordSetup:
     )
     can_listen = False
 
+    def find_token(self, typed: str) -> str:
+        """See `ChannelSetup.find_token`: the portal shows it alone."""
+        return typed
+
     async def identify(self, section: ChannelSettings, probe: HttpProbe) -> BotAccount | Check:
         """See `ChannelSetup.identify`."""
         base = section.api_base.rstrip("/")
@@ -35,9 +42,10 @@ class DiscordSetup:
                 *(probe.get(f"{base}/{path}/@me", headers) for path in ("users", "applications"))
             )
         except ProbeFailed as error:
-            return explain_unreached(error)
+            return replace(explain_unreached(error), fix=CHECK_NETWORK)
         if not me.is_success or "id" not in me.fields:
-            return explain_refusal(me)
+            refusal = explain_refusal(me)
+            return replace(refusal, fix=MEND) if refusal.name == "token" else refusal
         name = one_line(str(me.fields.get("username") or "your bot"))
         number = str(application.fields.get("id") or me.fields.get("id") or "")
         return BotAccount(name, INVITE.format(id=one_line(number)), _owner_of(application))

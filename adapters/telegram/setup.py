@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import replace
 from urllib.parse import urlencode, urlsplit
 
 from adapters.telegram.doctor import explain_refusal, explain_unreached
@@ -10,7 +12,7 @@ from adapters.telegram.incoming import ALLOWED_UPDATES
 from bot.config.channel import ChannelSettings
 from bot.doctor.check import Check
 from bot.doctor.http_probe import HttpProbe, ProbeAnswer, ProbeFailed
-from bot.setup.channel_setup import Account, BotAccount, CannotListen, HookIsSet
+from bot.setup.channel_setup import CHECK_NETWORK, Account, BotAccount, CannotListen, HookIsSet
 from memory.http_responses import one_line
 
 POLL_SECONDS = 5
@@ -21,6 +23,9 @@ MAX_UPDATES = 100
 MAX_FAILURES = 4
 """In a row."""
 
+TOKEN_FORM = re.compile(r"(?<!\S)\d{6,}:[\w-]{30,}(?!\S)", re.ASCII)
+MEND = "it is mistyped or revoked: @BotFather shows the right one (/mybots)"
+
 
 class TelegramSetup:
     """See `ChannelSetup`."""
@@ -28,15 +33,21 @@ class TelegramSetup:
     where = "Send /newbot to @BotFather on Telegram (https://t.me/BotFather); it gives you a token."
     can_listen = True
 
+    def find_token(self, typed: str) -> str:
+        """See `ChannelSetup.find_token`."""
+        found = TOKEN_FORM.search(typed)
+        return found[0] if found and " " in typed else typed
+
     async def identify(self, section: ChannelSettings, probe: HttpProbe) -> BotAccount | Check:
         """See `ChannelSetup.identify`."""
         try:
             answer = await probe.get(_url(section, "getMe"))
         except ProbeFailed as error:
-            return explain_unreached(error)
+            return replace(explain_unreached(error), fix=CHECK_NETWORK)
         about = answer.fields.get("result")
         if not answer.is_success or not isinstance(about, Mapping):
-            return explain_refusal(answer)
+            refusal = explain_refusal(answer)
+            return replace(refusal, fix=MEND) if refusal.name == "token" else refusal
         return BotAccount(f"@{one_line(str(about.get('username', '')))}")
 
     async def senders(self, section: ChannelSettings, probe: HttpProbe) -> AsyncGenerator[Account, None]:

@@ -43,6 +43,8 @@ def _run_init(options: argparse.Namespace, *, config: Path | None, workspace: Pa
 
     logging.getLogger().addHandler(logging.NullHandler())  # what matters is said
     step = next((each for each in STEPS if options.folder == each.name), None)
+    if not step:
+        _refuse_mistyped_step(options.folder, [each.name for each in STEPS])
     file = _choose_file(None if step else options.folder, config)
     given = _read_answers(options, [flag for each in STEPS for flag in each.flags])
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not options.yes
@@ -53,11 +55,26 @@ def _run_init(options: argparse.Namespace, *, config: Path | None, workspace: Pa
         setup = Setup(files, questions, os.environ, runner)
         if not at_terminal:
             return _write(setup, STEPS)
+        from bot.setup.file_writing import check_writable
         from bot.setup.run import ask_steps
+
+        check_writable(file)
 
         for number in (signal.SIGINT, signal.SIGTERM):  # says what is kept, and the terminal shows keys again
             signal.signal(number, signal.default_int_handler)
         return DONE if ask_steps(setup, [step] if step else STEPS) else INTERRUPTED
+
+
+def _refuse_mistyped_step(folder: str | None, steps: Sequence[str]) -> None:
+    """Raise if a folder that does not exist is nearly called like a step."""
+    from difflib import get_close_matches
+
+    if folder is None or Path(folder).name != folder or os.path.lexists(folder):
+        return
+    if near := get_close_matches(folder.lower(), steps, n=1, cutoff=0.75):
+        from bot.setup import phrases
+
+        raise WrongUsage(phrases.STEP_MISTYPED.format(step=near[0], folder=folder))
 
 
 def _check_purpose(file: Path, step: "Step | None", given: Mapping[str, str], *, at_terminal: bool) -> None:
@@ -77,8 +94,9 @@ def _check_purpose(file: Path, step: "Step | None", given: Mapping[str, str], *,
 def _write(setup: "Setup", steps: "Sequence[Step]") -> int:
     """Write what flags and defaults say, without a question."""
     from bot.setup import phrases
+    from bot.setup.command_line import command_line
     from bot.setup.notes import make_folders
-    from bot.setup.run import command_line, run_steps
+    from bot.setup.run import run_steps
 
     files = setup.files
     taken = [each for each in steps if setup.questions.has(*each.flags)]
@@ -89,8 +107,12 @@ def _write(setup: "Setup", steps: "Sequence[Step]") -> int:
     for each in taken:
         if done[each.name]:
             print(phrases.SET_UP.format(title=each.title, summary=done[each.name]))
-    print(phrases.UNATTENDED_WROTE.format(file=files.file, folder=settings.memory_folder))
-    print(phrases.UNATTENDED_NEXT.format(command=command_line("chat", files.file)))
+    wrote = phrases.UNATTENDED_WROTE if setup.written else phrases.UNATTENDED_SAME
+    print(wrote.format(file=files.file, folder=settings.memory_folder))
+    if not done.get("service"):  # whose step says how to start it
+        has_channel = any(each.is_configured for each in settings.channels.values())
+        command = command_line("run" if has_channel else "chat", files.file)
+        print(phrases.UNATTENDED_NEXT.format(command=command))
     return DONE
 
 

@@ -31,7 +31,11 @@ MAX_COUNT = 1_000_000
 INIT_FLAGS = (
     ("name", "NAME", "the assistant's name"),
     ("timezone", "ZONE", "your time zone, such as Europe/Berlin (default: this machine's)"),
-    ("model", "PROVIDER/MODEL", "language model, such as anthropic/claude-sonnet-4-5 or ollama/qwen3"),
+    (
+        "model",
+        "PROVIDER/MODEL",
+        "language model, such as anthropic/claude-sonnet-4-5 or ollama/qwen3; none for no model",
+    ),
     ("base-url", "URL", "address of the model's server, if it is not the provider's usual one"),
     ("api-key-file", "FILE", "file with the provider's API key"),
     ("telegram-token-file", "FILE", "file with the token of your Telegram bot"),
@@ -127,10 +131,19 @@ class _ShowVersion(argparse.Action):
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Parse the arguments; without a command, and for `help`, print the help and exit."""
     parser = build_parser()
-    options = parser.parse_args(arguments)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        shown = " ".join(_without_values(unknown))
+        program = " ".join(filter(None, (parser.prog, options.command)))
+        parser.exit(print_error(f"unrecognized arguments: {shown} (see {program} --help)", WRONG_USAGE))
     if options.command in (None, "help"):
         parser.parse_args([*getattr(options, "about", ()), "--help"])
     return options
+
+
+def _without_values(unknown: Sequence[str]) -> Sequence[str]:
+    """Return unknown arguments without the values of unknown options, which may be secret."""
+    return [each.partition("=")[0] for each in unknown if each.startswith("-")] or unknown
 
 
 def build_parser() -> argparse.ArgumentParser:

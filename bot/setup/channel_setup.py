@@ -8,6 +8,9 @@ from bot.config.channel import ChannelSettings
 from bot.doctor.check import Check
 from bot.doctor.http_probe import HttpProbe
 
+CHECK_NETWORK = "check the network and the proxy"
+"""What to do about a platform that cannot be reached."""
+
 
 @dataclass(frozen=True, slots=True)
 class Account:
@@ -19,6 +22,8 @@ class Account:
 
     def __str__(self) -> str:
         """Return `Anna (@anna, id 7)`. People choose their names: none may look like an id in brackets."""
+        if not (self.name or self.username):
+            return f"id {self.id}"
         name = self.name.replace("(", "").replace(")", "")
         username = f"@{self.username}, " if self.username else ""
         return f"{name} ({username}id {self.id})".lstrip()
@@ -50,6 +55,9 @@ class ChannelSetup(Protocol):
     """Where people get a token, as a sentence."""
     can_listen: bool
     """Whether `senders` works before the service has ever run."""
+
+    def find_token(self, typed: str) -> str:
+        """Return the token in what was pasted, such as the message that has it; the same text if there is none."""
 
     async def identify(self, section: ChannelSettings, probe: HttpProbe) -> BotAccount | Check:
         """Return the bot, or why it cannot be asked: a check with the name `token` if that is wrong."""

@@ -4,6 +4,7 @@ import errno
 import glob
 import os
 import stat
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -39,6 +40,17 @@ def write_files(*files: NewFile) -> None:
         for file, put_in_place in zip(files, prepared, strict=True):
             with _explain(file.path):
                 put_in_place()
+
+
+def check_writable(path: Path) -> None:
+    """Raise SetupFailed if no file can be written there; leave nothing behind."""
+    with _explain(path):
+        folder = Path(os.path.realpath(path)).parent
+        while not os.path.lexists(folder):
+            folder = folder.parent
+        fd, draft = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=folder)
+        os.close(fd)
+        Path(draft).unlink()
 
 
 @contextmanager

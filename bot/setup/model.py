@@ -20,7 +20,7 @@ from bot.setup.setup import Setup
 from memory.embeddings.ollama_server import is_embedding_model
 
 NOTEBOOK = f"{BUILTIN_PROVIDER}/{BUILTIN_MODEL}"
-NONE, OTHER_SERVER = "none", "server"
+KEEP, NONE, OTHER_SERVER = "keep", "none", "server"
 SERVER_KINDS = ("openai", "anthropic", "gemini")
 """Kinds of providers that are asked over HTTP; a GGUF file is set up by hand."""
 WRONG_KINDS = ("auth", "not_found")
@@ -37,12 +37,27 @@ class _ChosenModel:
     suggested: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _KeyTest:
+    """What came of asking the provider for its models with the key that is set."""
+
+    listing: ModelListing
+    shown: str = "{what}"
+    """The summary of a model whose key was kept although this failed."""
+
+    @property
+    def is_passed(self) -> bool:
+        return self.shown == "{what}"
+
+
 def set_up_model(setup: Setup) -> str:
     """Ask for a model and its key, and test both; return what was set."""
     while True:
         choice = _choose(setup)
         if choice is None:
             return ""
+        if choice.provider == NONE:
+            return _take_models_out(setup)
         done = _try(setup, choice)
         if done is not None:
             return done
@@ -52,31 +67,45 @@ def set_up_model(setup: Setup) -> str:
 def _try(setup: Setup, choice: _ChosenModel) -> str | None:
     """Return what was set, "" if the step is skipped; None to choose another provider."""
     while True:
-        listing = _ask_for_key(setup, choice.provider)
-        if listing is None:
+        tested = _ask_for_key(setup, choice.provider)
+        if tested is None:
             return None
-        if isinstance(listing, str):
+        if isinstance(tested, str):
             setup.files.discard()
-            return listing
-        name = choice.model or _ask_for_name(setup, choice, listing.models)
+            return tested
+        name = choice.model or _ask_for_name(setup, choice, tested.listing.models)
         model = f"{choice.provider}/{name}"
-        error = None
-        if not (listing.unreached or _is_key_rejected(listing)):  # else it was kept although that failed
-            setup.questions.say(phrases.MODEL_ASKED.format(model=model))
-            error = setup.wait_for(try_model(setup.files.settings(), model, setup.environment))
-            if error is None:
-                setup.questions.say(phrases.MODEL_ANSWERED)
-        if error is not None:
-            reason = phrases.MODEL_REJECTED.format(model=model, reason=_explain(error))
-            what = setup.what_now(reason, is_rejected=_last(error).kind in WRONG_KINDS)
-            if what == "skip":
-                setup.files.discard()
-                return ""
-            if what == "again":
-                choice = _ChosenModel(choice.provider, suggested=name)
-                continue
-        _put_first(setup, model)
-        return phrases.MODEL_SET.format(model=model)
+        what, shown = _call(setup, model) if tested.is_passed else ("keep", tested.shown)
+        if what == "skip":
+            setup.files.discard()
+            return ""
+        if what == "other":
+            choice = _ChosenModel(choice.provider, suggested=name)
+            continue
+        others = _put_first(setup, model)
+        shown = shown.format(what=model)
+        return phrases.MODEL_WITH_FALLBACK.format(model=shown, others=", ".join(others)) if others else shown
+
+
+def _call(setup: Setup, model: str) -> tuple[str, str]:
+    """Call the model; return what the person wants then, as `what_now` does, and the form of the summary."""
+    while True:
+        setup.questions.say(phrases.MODEL_ASKED.format(model=model))
+        error = setup.wait_for(try_model(setup.files.settings(), model, setup.environment))
+        if error is None:
+            setup.questions.say(phrases.MODEL_ANSWERED)
+            return "keep", "{what}"
+        reason = phrases.MODEL_REJECTED.format(model=model, reason=_explain(error))
+        is_rejected = _last(error).kind in WRONG_KINDS
+        what = _ask_what_now(setup, reason, is_rejected=is_rejected, other=phrases.OTHER_KEY_OR_MODEL)
+        if what != "again":
+            return what, phrases.REJECTED_BUT_KEPT if is_rejected else phrases.UNTESTED
+
+
+def _ask_what_now(setup: Setup, reason: str, *, is_rejected: bool, other: str) -> str:
+    return setup.what_now(
+        reason, is_rejected=is_rejected, other=other, flag="api-key-file", parse=parse_secret
+    )
 
 
 def _last(error: ModelError) -> ModelError:
@@ -92,12 +121,12 @@ def _explain(error: ModelError) -> str:
 
 
 def _choose(setup: Setup) -> _ChosenModel | None:
-    """Return the provider, and the model if a flag names it; None to change nothing."""
+    """Return the provider, and the model if a flag names it; `NONE` for no model, None to change nothing."""
     questions, settings = setup.questions, setup.files.settings()
     if questions.has("model"):
         provider, _, model = questions.ask("model", "", parse=_parse_model(setup)).partition("/")
         if provider == NONE:
-            return None
+            return _ChosenModel(NONE)
         if questions.has("base-url"):
             address = questions.ask("base-url", "", parse=_parse_address(setup, provider))
             if provider not in {**KNOWN_PROVIDERS, **settings.providers}:
@@ -106,7 +135,7 @@ def _choose(setup: Setup) -> _ChosenModel | None:
         return _ChosenModel(provider, model)
     if questions.is_unattended:
         return None
-    chosen = [model for model in settings.models.chain if model != NOTEBOOK]
+    chosen = _chosen_models(setup)
     if chosen:
         questions.say(phrases.MODEL_NOW.format(chain=", ".join(chosen)))
     installed = setup.wait_for(_find_ollama_models(setup))
@@ -116,20 +145,34 @@ def _choose(setup: Setup) -> _ChosenModel | None:
     ]
     options.insert(0 if installed else len(options), _ollama_option(installed))
     options.append(AnswerOption(OTHER_SERVER, phrases.OTHER_SERVER, phrases.OTHER_SERVER_NEEDS))
-    options.append(
-        AnswerOption(NONE, phrases.KEEP_MODEL)
-        if chosen
-        else AnswerOption(NONE, phrases.NO_MODEL_YET, phrases.NO_MODEL_NEEDS)
-    )
-    default = NONE if chosen or not installed else OLLAMA
+    none = phrases.NO_MODEL if chosen else phrases.NO_MODEL_YET
+    options.append(AnswerOption(NONE, none, phrases.NO_MODEL_NEEDS))
+    if chosen:
+        options.append(AnswerOption(KEEP, phrases.KEEP_MODEL))
+    default = KEEP if chosen else OLLAMA if installed else NONE
     name = questions.choose("", phrases.ASK_PROVIDER, options, default=default)
-    if name == NONE:
+    if name == KEEP:
         return None
+    if name == NONE:
+        return _ChosenModel(NONE)
     if name == OTHER_SERVER:
-        return _ChosenModel(_ask_for_server(setup))
+        server = _ask_for_server(setup)
+        return _ChosenModel(server) if server else _choose(setup)
     if name == OLLAMA:
         return _ChosenModel(OLLAMA, suggested=installed[0] if installed else OLLAMA_MODEL)
     return _ChosenModel(name, suggested=next(offer.model for offer in OFFERS if offer.provider == name))
+
+
+def _chosen_models(setup: Setup) -> list[str]:
+    return [model for model in setup.files.settings().models.chain if model != NOTEBOOK]
+
+
+def _take_models_out(setup: Setup) -> str:
+    """Leave the notebook alone in the chain; return what was set. Keys and addresses stay."""
+    if not _chosen_models(setup):
+        return ""
+    setup.files.set(("models", "chain"), [NOTEBOOK])
+    return phrases.MODELS_OUT
 
 
 def _ollama_option(installed: Sequence[str] | None) -> AnswerOption:
@@ -151,15 +194,24 @@ async def _find_ollama_models(setup: Setup) -> list[str] | None:
 
 
 def _ask_for_server(setup: Setup) -> str:
-    """Ask for the name and address of a server with OpenAI's API; return the name."""
+    """Ask for the name and address of a server with OpenAI's API; return the name, "" to choose another one."""
     ask = setup.questions.ask
     name = ask("", phrases.ASK_SERVER_NAME, default="mine", parse=_parse_new_name)
-    address = ""
-    while not address:
-        address = ask("", phrases.ASK_ADDRESS, parse=_parse_address(setup, name))
+    address = ask("", phrases.ASK_ADDRESS, parse=_parse_address(setup, name))
+    if not address:
+        return ""
     setup.files.set(("providers", name, "kind"), "openai")
     setup.files.set(("providers", name, "base_url"), address)
     return name
+
+
+def _ask_for_address(setup: Setup, name: str) -> None:
+    """Ask for another address of a server; Enter keeps the one that it has."""
+    present = setup.files.settings().providers[name].base_url
+    address = setup.questions.ask(
+        "", phrases.ASK_ADDRESS_AGAIN, default=present, parse=_parse_address(setup, name)
+    )
+    setup.files.set(("providers", name, "base_url"), address)
 
 
 def _parse_new_name(typed: str) -> str:
@@ -184,8 +236,8 @@ def _parse_address(setup: Setup, name: str) -> Parse:
 
 def _parse_model(setup: Setup) -> Parse:
     def parse(typed: str) -> str:
-        if typed == NONE:
-            return typed
+        if typed in (NONE, NOTEBOOK):
+            return NONE
         provider, slash, model = typed.partition("/")
         known = {name: each.kind for name, each in KNOWN_PROVIDERS.items()}
         known |= {name: each.kind for name, each in setup.files.settings().providers.items()}
@@ -207,25 +259,31 @@ def _parse_model_name(typed: str) -> str:
 # -- its key ------------------------------------------------------------------------------------------------
 
 
-def _ask_for_key(setup: Setup, name: str) -> ModelListing | str | None:
-    """Ask for the provider's key until it is accepted; return its models.
+def _ask_for_key(setup: Setup, name: str) -> _KeyTest | str | None:
+    """Ask for the provider's key until it is accepted; return what came of it.
 
     None to choose another provider, "" to skip the step.
     """
+    what = "other"
     while True:
-        provider = _provider(setup, name)
-        if not _set_key(setup, name, provider):
+        if what == "other" and not _set_key(setup, name, _provider(setup, name)):
             return None
         listing = setup.wait_for(_list(name, _provider(setup, name)))
         if _is_key_rejected(listing):
             reason = phrases.MODEL_REJECTED.format(model=name, reason=reason_text(BadKey.kind))
-            what = setup.what_now(reason, is_rejected=True)
+            what = _ask_what_now(setup, reason, is_rejected=True, other=phrases.OTHER_KEY)
+            kept = _KeyTest(listing, phrases.REJECTED_BUT_KEPT)
         elif listing.unreached:
-            what = setup.what_now(listing.unreached, is_rejected=False)
+            is_known = name in KNOWN_PROVIDERS
+            other = phrases.OTHER_KEY if is_known else phrases.OTHER_ADDRESS
+            what = _ask_what_now(setup, listing.unreached, is_rejected=False, other=other)
+            if what == "other" and not is_known and not setup.questions.has("api-key-file"):
+                _ask_for_address(setup, name)
+            kept = _KeyTest(listing, phrases.UNTESTED)
         else:
-            return listing
-        if what != "again":
-            return "" if what == "skip" else listing
+            return _KeyTest(listing)
+        if what in ("keep", "skip"):
+            return "" if what == "skip" else kept
 
 
 def _is_key_rejected(listing: ModelListing) -> bool:
@@ -286,15 +344,16 @@ def _ask_for_name(setup: Setup, choice: _ChosenModel, listed: Sequence[str]) -> 
     return name
 
 
-def _put_first(setup: Setup, model: str) -> None:
-    """Put the model before the others in the chain, of which those that were chosen stay only if they are wanted."""
+def _put_first(setup: Setup, model: str) -> list[str]:
+    """Put the model first in the chain; return those of the others that stay as its fallback, as is wanted."""
     chain = [each for each in setup.files.settings().models.chain if each != model]
     others = [each for each in chain if each != NOTEBOOK]
     if others:
         question = phrases.KEEP_AS_FALLBACK.format(models=", ".join(others))
         if not setup.questions.confirm("", question, default=True):
-            chain = _without(chain, others)
+            chain, others = _without(chain, others), []
     setup.files.set(("models", "chain"), [model, *chain])
+    return others
 
 
 def _without(entries: Iterable[str], some: Iterable[str]) -> list[str]:

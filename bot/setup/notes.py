@@ -6,6 +6,7 @@ from pathlib import Path
 from bot.config.settings import Settings
 from bot.setup import phrases
 from bot.setup.errors import InvalidFlag, SetupFailed
+from bot.setup.note_count import count_notes
 from bot.setup.questions import AnswerOption, InvalidAnswer, Parse
 from bot.setup.setup import Setup
 from memory.disk import make_private_folder, reason
@@ -23,6 +24,8 @@ def set_up_notes(setup: Setup) -> str:
         return _add_vault(setup, settings)
     if questions.is_unattended:
         return ""
+    for vault in settings.memory.folders:
+        questions.say(phrases.VAULT_NOW.format(vault=_describe_known(vault)))
     options = (
         AnswerOption(HERE, phrases.NOTES_HERE, str(settings.memory_folder)),
         AnswerOption(ELSEWHERE, phrases.NOTES_ELSEWHERE, phrases.NOTES_ELSEWHERE_NEEDS),
@@ -30,12 +33,49 @@ def set_up_notes(setup: Setup) -> str:
     )
     chosen = questions.choose("", phrases.ASK_NOTES, options, default=HERE)
     if chosen == ELSEWHERE:
-        folder = questions.ask("", phrases.ASK_FOLDER, parse=_workspace_parser(setup))
+        folder = _ask_for_workspace(setup)
         if folder:
             setup.files.set(("workspace",), folder)
+            present = count_notes(settings.memory_folder)
+            if present and setup.files.settings().memory_folder != settings.memory_folder:
+                questions.say(phrases.NOTES_STAY.format(count=present, folder=settings.memory_folder))
     elif chosen == VAULT:
         return _add_vault(setup, settings)
-    return str(setup.files.settings().memory_folder)
+    return _summarize(setup)
+
+
+def _summarize(setup: Setup) -> str:
+    """Return where the notes are, and which other folders are searched."""
+    settings = setup.files.settings()
+    vaults = (_describe_known(each) for each in settings.memory.folders)
+    return "; ".join([str(settings.memory_folder), *vaults])
+
+
+def _ask_for_workspace(setup: Setup) -> str:
+    """Return the folder that was typed, with what a workspace has in it; "" for none.
+
+    A folder with Markdown that would not be seen is taken only if that is confirmed.
+    """
+
+    def parse(typed: str) -> str:
+        folder = str(_parse_path(typed))
+        setup.check(("workspace",), folder)
+        return folder
+
+    questions = setup.questions
+    while folder := questions.ask("", phrases.ASK_FOLDER, parse=parse):
+        settings = setup.check(("workspace",), folder)
+        if unseen := count_notes(Path(folder), except_in=settings.memory_folder):
+            questions.say(phrases.NOTES_UNSEEN.format(count=unseen, folder=settings.memory_folder))
+            if not questions.confirm("", phrases.ASK_UNSEEN, default=False):
+                continue
+        try:
+            make_folders(settings)
+        except SetupFailed as error:
+            questions.say(phrases.INVALID.format(reason=error))
+            continue
+        return folder
+    return ""
 
 
 def _add_vault(setup: Setup, settings: Settings) -> str:
@@ -60,9 +100,10 @@ def _add_vault(setup: Setup, settings: Settings) -> str:
 
     folder = setup.questions.ask(VAULT, phrases.ASK_VAULT, parse=parse_vault)
     if not folder:
-        return str(settings.memory_folder)
+        return _summarize(setup)
     if known := find_known(folder):
         return _keep_vault(setup, known)
+    setup.questions.say(phrases.VAULT_HAS.format(count=count_notes(Path(folder))))
     name = _ask_for_name(setup, suggest_name(folder), parse_name)
     write = setup.questions.confirm("vault-write", phrases.ASK_VAULT_WRITE, default=False)
     setup.files.add_table(("memory", "folders"), {"path": folder, "name": name, "write": write})
@@ -79,7 +120,11 @@ def _keep_vault(setup: Setup, known: FolderSettings) -> str:
     write = questions.has("vault-write") and questions.confirm("vault-write", "", default=False)
     if name != known.shown_name or (write and not known.write):
         raise InvalidFlag(f"--vault: {said}; change it there")
-    questions.say(f"  {said}.")
+    questions.say(phrases.VAULT_CHANGE.format(already=said, file=setup.files.file))
+    return _describe_known(known)
+
+
+def _describe_known(known: FolderSettings) -> str:
     return _describe(known.path, known.shown_name, write=known.write)
 
 
@@ -118,25 +163,13 @@ def make_folders(settings: Settings) -> None:
         raise SetupFailed(text) from error
 
 
-def _workspace_parser(setup: Setup) -> Parse:
-    def parse(typed: str) -> str:
-        folder = str(_parse_path(typed))
-        settings = setup.check(("workspace",), folder)
-        try:
-            make_folders(settings)
-        except SetupFailed as error:
-            raise InvalidAnswer(str(error)) from error
-        return folder
-
-    return parse
-
-
 def _parse_path(typed: str) -> Path:
     """Return the absolute path that is meant; terminals put quotes around a folder that is dragged there."""
     quoted = re.fullmatch(r"""(["'])(.+)\1""", typed)
     try:
-        return Path(quoted[2] if quoted else typed).expanduser().absolute()
-    except RuntimeError as error:
+        path = Path(quoted[2] if quoted else typed).expanduser().absolute()
+        return path.resolve() if ".." in path.parts else path
+    except (RuntimeError, OSError, ValueError) as error:
         raise InvalidAnswer(phrases.CANNOT_USE_FOLDER.format(folder=typed, reason=error)) from None
 
 

@@ -19,4 +19,4 @@ def set_up_page(setup: Setup) -> str:
             setup.questions.say(phrases.PAGE_WITHOUT)
         return ""
     setup.files.set_secret(("server", "token"), token_urlsafe(TOKEN_BYTES))
-    return phrases.PAGE_SET.format(file=setup.files.secrets_file)
+    return phrases.PAGE_SET.format(host=server.host, port=server.port, file=setup.files.secrets_file)

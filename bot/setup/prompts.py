@@ -2,6 +2,7 @@
 
 import getpass
 import sys
+from collections.abc import Sequence
 
 from bot.setup.questions import LinePrompt
 
@@ -22,18 +23,25 @@ class _Keyboard:
 class EditedPrompt(_Keyboard):
     """Lines that can be edited; hidden ones show a star for each character."""
 
-    def read(self, text: str, *, default: str, hidden: bool) -> str:
+    def read(self, text: str, *, default: str, hidden: bool, words: Sequence[str] = ()) -> str:
         """See `LinePrompt.read`."""
-        from prompt_toolkit import prompt
+        from prompt_toolkit import PromptSession
+        from prompt_toolkit.application import get_app
+        from prompt_toolkit.filters import Condition
 
-        return prompt(_with_default(text, default), is_password=hidden)
+        def is_other_text() -> bool:
+            typed = get_app().current_buffer.text.strip().lower()
+            return not any(word.startswith(typed) for word in words)
+
+        is_hidden = Condition(is_other_text) if words else hidden
+        return PromptSession[str](_with_default(text, default), is_password=is_hidden).prompt()
 
 
 class PlainPrompt(_Keyboard):
     """Plain lines; hidden ones without echo."""
 
-    def read(self, text: str, *, default: str, hidden: bool) -> str:
-        """See `LinePrompt.read`."""
+    def read(self, text: str, *, default: str, hidden: bool, words: Sequence[str] = ()) -> str:
+        """See `LinePrompt.read`; without an editor, `words` are shown or hidden as a whole."""
         shown = _with_default(text, default)
         return getpass.getpass(shown) if hidden else input(shown)
 

@@ -15,6 +15,10 @@ from memory.http_responses import explain_bad_key
 
 Answer = TypeVar("Answer")
 
+LEAST_SECRET = 12
+"""Characters of what is taken for a key or token where a number was asked for."""
+MOST_DIGITS_OF_A_MENU = 2
+
 Parse = Callable[[str], str]
 """Returns the answer in its form for the settings. Raises InvalidAnswer."""
 
@@ -26,8 +30,11 @@ class InvalidAnswer(Exception):
 class LinePrompt(Protocol):
     """Reads lines at a terminal."""
 
-    def read(self, text: str, *, default: str, hidden: bool) -> str:
-        """Show `text` and return what is typed. Raises EOFError for Ctrl-D, KeyboardInterrupt for Ctrl-C."""
+    def read(self, text: str, *, default: str, hidden: bool, words: Sequence[str] = ()) -> str:
+        """Show `text` and return what is typed. Raises EOFError for Ctrl-D, KeyboardInterrupt for Ctrl-C.
+
+        `words`: shown while they are typed, as nothing else is then: it may be a secret that was pasted.
+        """
 
     def fileno(self) -> int:
         """Return the descriptor that the keys come from, to notice a line without asking for one."""
@@ -46,6 +53,8 @@ class AnswerOption:
 
 def parse_secret(text: str) -> str:
     """Return a key or token that can be sent. Raises InvalidAnswer, without it."""
+    if text.isdecimal() and len(text) <= MOST_DIGITS_OF_A_MENU:
+        raise InvalidAnswer(phrases.TOO_SHORT)
     if explain_bad_key(text):
         raise InvalidAnswer(phrases.NOT_SENDABLE)
     return text
@@ -60,8 +69,11 @@ def _parse_text(parse: Parse, text: str) -> str:
     return parse(text)
 
 
-def _break(line: str, width: int) -> str:
+def _break(line: str, width: int, hang: int = 0) -> str:
+    """Break a line between words; the next ones begin below its first word, or at `hang` if there is room for it."""
     indent = line[: len(line) - len(line.lstrip())]
+    if 0 < hang <= width // 2:
+        indent = " " * hang
     if len(line) < width or width <= len(indent) + 1:
         return line
     return "\n".join(
@@ -91,24 +103,42 @@ class Questions:
         """Return whether one of these flags is given and not used yet."""
         return any(flag in self._given for flag in flags)
 
-    def say(self, text: str, *, verbatim: bool = False) -> None:
-        """Print a text, at a terminal with its lines broken between words unless it is `verbatim`."""
+    def give(self, flag: str, answer: str) -> None:
+        """Answer the next question of this flag."""
+        self._given[flag] = answer
+
+    def say(self, text: str, *, verbatim: bool = False, hang: int = 0) -> None:
+        """Print a text, at a terminal with its lines broken between words unless it is `verbatim`.
+
+        `hang`: the column below which what is broken goes on, if there is room; by default, its first word's.
+        """
         if not (verbatim or self.is_unattended):
             width = shutil.get_terminal_size().columns
-            text = "\n".join(_break(line, width) for line in text.split("\n"))
+            text = "\n".join(_break(line, width, hang) for line in text.split("\n"))
         print(text, flush=True)
 
     def ask(
-        self, flag: str, text: str, *, default: str = "", parse: Parse = keep_text, hidden: bool = False
+        self,
+        flag: str,
+        text: str,
+        *,
+        default: str = "",
+        parse: Parse = keep_text,
+        hidden: bool = False,
+        words: Sequence[str] = (),
     ) -> str:
-        """Return an answer that `parse` accepts; empty ones are the default. Raises InvalidFlag for a bad flag."""
+        """Return an answer that `parse` accepts; empty ones are the default. Raises InvalidFlag for a bad flag.
+
+        `words`: see `LinePrompt.read`.
+        """
         if (given := self._given.pop(flag, None)) is not None:
             try:
                 return _parse_text(parse, given.strip())
             except InvalidAnswer as error:
                 raise InvalidFlag(f"--{flag}: {error}") from None
         while self._prompt is not None:
-            typed = self._read(text, default="" if hidden else default, hidden=hidden).strip()
+            shown = "" if hidden and not words else default
+            typed = self._prompt.read(text, default=shown, hidden=hidden, words=words).strip()
             if not typed:
                 return default
             try:
@@ -117,8 +147,19 @@ class Questions:
                 self.say(phrases.INVALID.format(reason=error))
         return default
 
-    def choose(self, flag: str, text: str, options: Sequence[AnswerOption], *, default: str) -> str:
-        """Return the name of an option, which is typed as its number or its name."""
+    def choose(
+        self,
+        flag: str,
+        text: str,
+        options: Sequence[AnswerOption],
+        *,
+        default: str,
+        secret: Parse | None = None,
+    ) -> str:
+        """Return the name of an option, which is typed as its number or its name.
+
+        `secret`: accepts a key or token that may be pasted instead, and is returned then.
+        """
         names = [option.name for option in options]
         allowed = ", ".join(names) if self.is_unattended or self.has(flag) else f"1-{len(names)}"
 
@@ -127,6 +168,8 @@ class Questions:
                 return names[int(typed) - 1]
             if typed.lower() in names:
                 return typed.lower()
+            if secret and len(typed) >= LEAST_SECRET:
+                return secret(typed)
             raise InvalidAnswer(phrases.NOT_AN_OPTION.format(allowed=allowed))
 
         if self._prompt is None or self.has(flag):
@@ -134,9 +177,12 @@ class Questions:
         self.say(text)
         width = max(len(option.label) for option in options)
         for number, option in enumerate(options, 1):
-            self.say(f"  {number:2}  {option.label.ljust(width)}  {option.needs}".rstrip())
+            line = f"  {number:2}  {option.label.ljust(width)}  {option.needs}".rstrip()
+            self.say(line, hang=width + len("  99    "))
         at = str(names.index(default) + 1)
-        return parse(self.ask("", phrases.NUMBER, default=at, parse=parse))
+        words = (*names, *(str(number) for number in range(1, len(names) + 1)))
+        hidden = secret is not None
+        return parse(self.ask("", phrases.NUMBER, default=at, parse=parse, hidden=hidden, words=words))
 
     def confirm(self, flag: str, text: str, *, default: bool) -> bool:
         """Return whether the answer is yes."""
@@ -144,7 +190,8 @@ class Questions:
             return True
         while self._prompt is not None:
             shown = f"{text} [{phrases.YES_DEFAULT if default else phrases.NO_DEFAULT}]"
-            typed = self._read(shown, default="", hidden=False).strip().lower()
+            words = (*phrases.YES, *phrases.NO)
+            typed = self._prompt.read(shown, default="", hidden=False, words=words).strip().lower()
             if not typed:
                 return default
             if typed in phrases.YES or typed in phrases.NO:
@@ -153,27 +200,30 @@ class Questions:
         return default
 
     async def wait_unless_skipped(self, waiting: Awaitable[Answer], *, seconds: float) -> Answer | None:
-        """Return the result of `waiting`; None after `seconds`, or if the person presses Enter before."""
+        """Return the result of `waiting`; None if the person presses Enter before. Raises TimeoutError after `seconds`.
+
+        What else is typed meanwhile is dropped.
+        """
         assert self._prompt is not None
         loop, keys = asyncio.get_running_loop(), self._prompt.fileno()
         skipped = asyncio.Event()
 
         def read_line() -> None:
+            typed = b""
             with suppress(OSError):  # the terminal is gone
-                os.read(keys, 1024)
-            skipped.set()
+                typed = os.read(keys, 1024)
+            if not typed.strip():
+                skipped.set()
 
         loop.add_reader(keys, read_line)
         work, skip = asyncio.ensure_future(waiting), asyncio.ensure_future(skipped.wait())
         try:
-            await asyncio.wait((work, skip), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait((work, skip), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if not done:
+                raise TimeoutError
             return work.result() if work.done() else None
         finally:
             loop.remove_reader(keys)
             for task in (work, skip):
                 task.cancel()
             await asyncio.gather(work, skip, return_exceptions=True)
-
-    def _read(self, text: str, *, default: str, hidden: bool) -> str:
-        assert self._prompt is not None
-        return self._prompt.read(text, default=default, hidden=hidden)

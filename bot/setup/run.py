@@ -1,22 +1,16 @@
 """Runs the steps of `commonplace init`, saves after each, and says what was set up."""
 
-import shlex
-import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from bot.config.errors import ConfigError
-from bot.config.settings import config_file
 from bot.process_lock import is_workspace_open
 from bot.setup import phrases
+from bot.setup.command_line import command_line
 from bot.setup.errors import InvalidFlag, SetupFailed
 from bot.setup.notes import make_folders
-from bot.setup.service import is_clone
 from bot.setup.setup import Setup
 from bot.setup.steps import Step
-
-PROGRAM = "commonplace"
 
 
 def run_steps(setup: Setup, steps: Sequence[Step]) -> dict[str, str]:
@@ -31,12 +25,14 @@ def ask_steps(setup: Setup, steps: Sequence[Step]) -> bool:
     """
     questions, files = setup.questions, setup.files
     done: dict[str, str] = {}
+    already = 0
     is_whole = len(steps) > 1
     try:
         if is_whole:
             questions.say(phrases.WELCOME)
         for step in steps:
             questions.say(phrases.STEP.format(title=step.title))
+            already = len(setup.written)
             try:
                 done[step.name] = _take(setup, step)
             except SetupFailed as error:
@@ -48,11 +44,24 @@ def ask_steps(setup: Setup, steps: Sequence[Step]) -> bool:
         make_folders(files.settings())
     except (KeyboardInterrupt, EOFError):
         titles = [step.title for step in steps if done.get(step.name)]
-        kept = phrases.KEPT.format(summary=", ".join(titles)) if titles else phrases.KEPT_NOTHING
-        questions.say(phrases.ENDED.format(kept=kept))
+        questions.say(phrases.ENDED.format(kept=_explain_kept(setup, titles, setup.written[already:])))
         return False
     _say_what_is_set(setup, steps, done)
     return True
+
+
+def _explain_kept(setup: Setup, titles: Sequence[str], files: Sequence[Path]) -> str:
+    """Return what stays after Ctrl-C: the finished steps, and the files of the one that was not finished."""
+    kept = []
+    if titles:
+        kept.append(phrases.KEPT.format(summary=", ".join(titles)))
+    if files:
+        here = setup.files.file.parent
+        names = (each.name if each.parent == here else str(each) for each in files)
+        kept.append(phrases.KEPT_FILES.format(files=", ".join(dict.fromkeys(names))))
+    if not kept:
+        return phrases.KEPT_NOTHING
+    return " ".join([*kept, phrases.GO_ON.format(command=command_line("init", setup.files.file))])
 
 
 def _take(setup: Setup, step: Step) -> str:
@@ -72,7 +81,9 @@ def _say_what_is_set(setup: Setup, steps: Sequence[Step], done: dict[str, str]) 
     say, files = setup.questions.say, setup.files
     has_secrets = files.secrets_file.exists()
     secrets = phrases.DONE_SECRETS.format(file=files.secrets_file.name) if has_secrets else ""
-    say(phrases.DONE.format(file=files.file, secrets=secrets))
+    is_changed = bool(setup.written or done.get("service"))
+    begins = phrases.DONE if is_changed else phrases.NOTHING_CHANGED
+    say(phrases.HAS_SETTINGS.format(begins=begins, file=files.file, secrets=secrets))
     for step in steps:
         if done.get(step.name):
             say(phrases.SET_UP.format(title=step.title, summary=done[step.name]))
@@ -81,17 +92,9 @@ def _say_what_is_set(setup: Setup, steps: Sequence[Step], done: dict[str, str]) 
         say(phrases.NOTES_ARE_IN.format(folder=settings.memory_folder))
     if not done.get("service"):  # whose step says how to start it
         is_running = is_workspace_open(settings.private_folder / "locks", sweep=False)
-        start = phrases.NEXT_START.format(command=command_line("run", files.file))
-        say(phrases.NEXT_RESTART if is_running else start)
-    bots = [done[name].partition(",")[0] for name in settings.channels if done.get(name)]
-    say(phrases.NEXT_SAY.format(where=bots[0]) if bots else phrases.NEXT_SAY_TERMINAL)
-
-
-def command_line(command: str, file: Path) -> str:
-    """Return what runs a command with this settings file, as one types it here."""
-    is_found_here = file == config_file()
-    if command == "run" and is_found_here and file.parent == Path.cwd() and is_clone(file.parent):
-        return "make run"
-    called = Path(sys.argv[0])
-    program = PROGRAM if shutil.which(PROGRAM) or called.name != PROGRAM else str(called)
-    return shlex.join([program, command, *([] if is_found_here else ["--config", str(file)])])
+        if not is_running:
+            say(phrases.NEXT_START.format(command=command_line("run", files.file)))
+        elif is_changed:
+            say(phrases.NEXT_RELOAD if list(done) == ["model"] else phrases.NEXT_RESTART)
+    where = phrases.WRITE_TO.format(bot=setup.bots[0]) if setup.bots else phrases.SAY_HERE
+    say(phrases.NEXT_SAY.format(where=where))

@@ -1,5 +1,6 @@
 """The step about running all the time: systemd, launchd, or Docker."""
 
+import os
 import shlex
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from bot.config.settings import SECRETS_NAME
 from bot.setup import phrases
+from bot.setup.command_line import is_clone
 from bot.setup.errors import SetupFailed
 from bot.setup.file_writing import PRIVATE_MODE, NewFile, write_files
 from bot.setup.questions import AnswerOption
@@ -24,7 +26,12 @@ SECONDS = 60.0
 
 def set_up_service(setup: Setup) -> str:
     """Ask how the service is to run, and write what that needs; return what was written."""
-    options = [AnswerOption(NONE, phrases.SERVICE_NONE, phrases.SERVICE_NONE_NEEDS)]
+    present = _find_present(setup)
+    if present and not setup.questions.is_unattended:
+        setup.questions.say(phrases.SERVICE_NOW.format(file=present))
+        options = [AnswerOption(NONE, phrases.SERVICE_KEEP)]
+    else:
+        options = [AnswerOption(NONE, phrases.SERVICE_NONE, phrases.SERVICE_NONE_NEEDS)]
     if sys.platform == "darwin":
         options.append(AnswerOption(LAUNCHD, phrases.SERVICE_LAUNCHD))
     else:
@@ -40,9 +47,14 @@ def set_up_service(setup: Setup) -> str:
     return _write_service(setup, FILES[chosen](setup.files.file, setup.environment))
 
 
-def is_clone(folder: Path) -> bool:
-    """Return whether the folder is a clone, with the files for Docker."""
-    return (folder / "docker" / "setup").is_file() and (folder / "compose.yaml").is_file()
+def _find_present(setup: Setup) -> Path | None:
+    """Return the file of the service that is there; None if there is none."""
+    describe = FILES[LAUNCHD if sys.platform == "darwin" else SYSTEMD]
+    try:
+        path = describe(setup.files.file, setup.environment).path
+    except SetupFailed:  # this folder cannot have one
+        return None
+    return path if os.path.lexists(path) else None
 
 
 # -- systemd and launchd ------------------------------------------------------------------------------------
@@ -63,13 +75,17 @@ def _write_service(setup: Setup, service: ServiceFile) -> str:
         if not (questions.is_unattended or questions.confirm("", ask, default=present is None)):
             return ""
         write_files(NewFile(path, service.text.encode(), 0o644))
-    is_started = questions.confirm("start", phrases.SERVICE_START, default=False) and _start(setup, service)
+        setup.written.append(path)
+    must_start = questions.has("start")
+    is_wanted = questions.confirm("start", phrases.SERVICE_START, default=False)
+    is_started = is_wanted and _start(setup, service, must_start=must_start)
     if not is_started:
         shown = " && ".join(map(shlex.join, service.start))
         questions.say(phrases.SERVICE_TO_START.format(command=shown), verbatim=True)
     if path.suffix == ".service":
         questions.say(phrases.SERVICE_LINGER)
-    return phrases.SERVICE_SET.format(file=path)
+    has_failed = is_wanted and not is_started
+    return (phrases.SERVICE_NOT_STARTED if has_failed else phrases.SERVICE_SET).format(file=path)
 
 
 def _read_present(path: Path) -> str | None:
@@ -80,16 +96,23 @@ def _read_present(path: Path) -> str | None:
         raise SetupFailed(phrases.NOT_WRITABLE.format(file=path, reason=reason(error))) from error
 
 
-def _start(setup: Setup, service: ServiceFile) -> bool:
-    """Start the service, or the new version of one that runs; return whether that worked."""
+def _start(setup: Setup, service: ServiceFile, *, must_start: bool) -> bool:
+    """Start the service, or the new version of one that runs; return whether that worked.
+
+    Raises SetupFailed if it did not and it `must_start`.
+    """
     if service.stop:
         with suppress(OSError, subprocess.TimeoutExpired):  # it need not run
             subprocess.run(service.stop, capture_output=True, timeout=SECONDS, check=False)  # noqa: S603
-    return all(_run(setup, command, setup.files.file.parent) for command in service.start)
+    folder = setup.files.file.parent
+    return all(_run(setup, command, folder, must_succeed=must_start) for command in service.start)
 
 
-def _run(setup: Setup, command: Sequence[str], folder: Path) -> bool:
-    """Run a command; return whether it succeeded. Raises SetupFailed if not, and nobody is there to read it."""
+def _run(setup: Setup, command: Sequence[str], folder: Path, *, must_succeed: bool = False) -> bool:
+    """Run a command; return whether it succeeded.
+
+    Raises SetupFailed if it did not and it `must_succeed`, or nobody is there to read that.
+    """
     try:
         done = subprocess.run(  # noqa: S603 - fixed programs, no shell
             command, cwd=folder, capture_output=True, errors="replace", timeout=SECONDS, check=False
@@ -99,8 +122,12 @@ def _run(setup: Setup, command: Sequence[str], folder: Path) -> bool:
         said = reason(error) if isinstance(error, OSError) else f"no answer within {SECONDS:g} s"
     if not said:
         return True
-    text = phrases.SERVICE_FAILED.format(command=shlex.join(command), reason=said.splitlines()[-1])
-    if setup.questions.is_unattended:
+    last = said.splitlines()[-1]
+    if "connect to bus" in last:
+        user = setup.environment.get("USER") or str(os.getuid())
+        last = phrases.SERVICE_NO_BUS.format(reason=last, user=user)
+    text = phrases.SERVICE_FAILED.format(command=shlex.join(command), reason=last)
+    if must_succeed or setup.questions.is_unattended:
         raise SetupFailed(text)
     setup.questions.say(f"  {text}")
     return False

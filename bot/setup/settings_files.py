@@ -80,6 +80,11 @@ class SettingsFiles:
         """Whether there is no settings file yet."""
         return self._config.before is None
 
+    @property
+    def unsaved(self) -> list[Path]:
+        """The files that `save` would write."""
+        return [each.path for each in (self._secrets, self._config) if each.is_changed]
+
     def set(self, keys: "Keys", value: Any) -> None:
         """Set a value in the settings file, or in that of secrets if it is there. Raises SetupFailed."""
         edited = self._holder(keys)

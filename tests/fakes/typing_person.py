@@ -1,7 +1,7 @@
 """A person who answers the questions of `commonplace init` in their order."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 Typed: TypeAlias = "str | Callable[[], str] | type[BaseException]"
@@ -16,9 +16,9 @@ class TypingPerson:
         self.asked: list[str] = []
         self.hidden: list[str] = []
         """Questions whose answers were not shown."""
-        self._keys, self._keyboard = os.pipe()
+        self._keys, self.keyboard = os.pipe()
 
-    def read(self, text: str, *, default: str, hidden: bool) -> str:
+    def read(self, text: str, *, default: str, hidden: bool, words: Sequence[str] = ()) -> str:
         """Answer a question."""
         self.asked.append(text)
         assert self.answers, f"nobody expected the question {text!r}"
@@ -26,7 +26,7 @@ class TypingPerson:
         assert words in text, f"{text!r} was asked instead of {words!r}"
         if hidden:
             self.hidden.append(text)
-            assert default == "", "a secret would be shown"
+            assert default == "" or words, "a secret would be shown"
         if isinstance(typed, str):
             return typed
         if isinstance(typed, type):
@@ -39,10 +39,10 @@ class TypingPerson:
 
     def press_enter(self) -> None:
         """Press Enter while nothing is asked."""
-        os.write(self._keyboard, b"\n")
+        os.write(self.keyboard, b"\n")
 
     def close(self) -> None:
         """Put the keyboard away; fails if a question was not asked."""
         os.close(self._keys)
-        os.close(self._keyboard)
+        os.close(self.keyboard)
         assert not self.answers, f"these questions were not asked: {self.answers}"

@@ -150,7 +150,7 @@ class Replies(NamedTuple):
         return question[0] if question else self.remind_when
 
 
-NOTICE_MARK = "`[models]`"
+NOTICE_MARK = "`commonplace init model`"
 """Contained in every notice: a conversation with it in an answer has already been told."""
 
 

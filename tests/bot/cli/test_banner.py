@@ -24,7 +24,7 @@ def test_a_chat_begins_with_where_the_notes_are_and_that_the_notebook_answers(tm
         shown = window.wait_for("›")
         first = shown.splitlines()[0]
         assert first == f"Commonplace: your notes are in {tmp_path / 'workspace' / 'memory'}"
-        assert "built-in notebook" in shown
+        assert "`commonplace init model` adds a language model" in shown.replace("\n", " ")
         assert "Status page" not in shown
         window.type("exit\r")
         assert window.wait_exit() == 0

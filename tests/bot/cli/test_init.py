@@ -6,6 +6,7 @@ import re
 import shlex
 import signal
 import time
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -179,6 +180,15 @@ def test_a_folder_with_the_name_of_a_step_is_written_with_a_slash(commonplace: C
         (commonplace.folder / "telegram" / "config.toml").unlink()
 
 
+def test_a_mistyped_step_makes_no_folder(commonplace: Commonplace) -> None:
+    for typed, step in {"modl": "model", "telegramm": "telegram", "Notes": "notes"}.items():
+        error = commonplace.error_of("init", typed, code=2)
+        assert f"did you mean the step `{step}`? For a folder of that name, write ./{typed}" in error
+    assert list(commonplace.folder.glob("*/config.toml")) == []
+    commonplace.output_of("init", "./modl")
+    commonplace.output_of("init", "modl", "--name", "Robin")
+
+
 def test_a_tilde_is_the_home_folder_wherever_a_path_stands(commonplace: Commonplace) -> None:
     commonplace.output_of("init", "--config=~/a.toml", "--workspace=~/notes")
     assert f'workspace = "{commonplace.folder}/notes"' in (commonplace.folder / "a.toml").read_text()
@@ -202,6 +212,20 @@ def test_the_command_to_go_on_with_can_be_pasted_into_a_shell(commonplace: Commo
     assert "\nNext: commonplace chat\n" in commonplace.output_of("init")
 
 
+def test_after_a_channel_the_service_is_next(commonplace: Commonplace) -> None:
+    commonplace.environment["COMMONPLACE_TELEGRAM__API_BASE"] = "http://127.0.0.1:1"
+    flags = ("init", "--telegram-token-file", "-", "--telegram-owner", "7654321")
+    out = commonplace.output_of(*flags, stdin=TOKEN)
+    assert "\nNext: commonplace run\n" in out
+    assert "/newbot" not in out
+    assert "your bot on Telegram (not tested), whose owner is id 7654321\n" in out
+    assert "COMMONPLACE_TELEGRAM__API_BASE is set here and not saved" in out
+    out = commonplace.output_of(*flags, "--service", "systemd", stdin=TOKEN)
+    assert "Nothing has changed" not in out
+    assert "Next:" not in out
+    assert "Nothing has changed in" in commonplace.output_of(*flags, stdin=TOKEN)
+
+
 def test_a_file_that_cannot_be_settings_is_refused_before_anything_is_read(commonplace: Commonplace) -> None:
     os.mkfifo(commonplace.folder / "pipe")
     assert "a pipe, a socket or a device" in commonplace.error_of(
@@ -221,6 +245,13 @@ def test_a_flag_of_another_step_is_told(commonplace: Commonplace) -> None:
     assert "--page-token" in error
     assert "page" in error
     assert not (commonplace.folder / "config.toml").exists()
+
+
+def test_what_follows_an_unknown_flag_is_not_repeated(commonplace: Commonplace) -> None:
+    for flag in (("--telegram-token", TOKEN), (f"--telegram-token={TOKEN}",)):
+        error = commonplace.error_of("init", *flag, code=2)
+        assert "unrecognized arguments: --telegram-token (see commonplace init --help)" in error
+        assert TOKEN not in error
 
 
 def test_an_empty_flag_is_told(commonplace: Commonplace) -> None:
@@ -301,7 +332,7 @@ async def test_everything_is_asked_tested_and_written_in_a_terminal(tmp_path: Pa
                 window.type("y\r")
                 window.wait_for("The bot's token (hidden", times=2)
                 window.type(f"{discord.token}\r")
-                window.wait_for("has registered this bot")
+                window.wait_for("registered this bot")
                 window.type("\r")
                 window.wait_for("Where should your notes be?")
                 window.wait_for("Number [1]:")
@@ -335,7 +366,7 @@ def test_ctrl_c_and_ctrl_d_keep_what_was_answered(tmp_path: Path) -> None:
             window.wait_for("Which model should answer you?")
             window.wait_for("Number")
             window.type(key)
-            seen = window.wait_for("goes on from there")
+            seen = window.wait_for("To continue:")
             assert window.wait_exit() == 130
         assert "Saved so far: Name and time zone" in seen
         assert "Traceback" not in seen
@@ -358,14 +389,52 @@ async def test_a_signal_while_it_waits_for_a_message(tmp_path: Path, number: sig
             ) as window:
                 window.wait_for("The bot's token")
                 window.type(f"{telegram.token}\r")
-                window.wait_for("Now write anything")
+                window.wait_for("Now send @")
                 telegram.do(telegram.wait_until_polling())
                 window.process.send_signal(number)
-                seen = window.wait_for("Nothing has been written.")
+                seen = window.wait_for("To continue:")
                 assert window.wait_exit() == 130
+                assert "Already written: secrets.toml, config.toml." in seen
                 assert "Traceback" not in seen
 
         await asyncio.to_thread(interrupt)
+    assert telegram.token in (tmp_path / "secrets.toml").read_text()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("term", ["xterm-256color", "dumb"])
+async def test_a_token_pasted_at_a_menu_is_taken_and_never_shown(tmp_path: Path, term: str) -> None:
+    async with BotApi() as telegram:
+
+        def paste() -> None:
+            with open_window(
+                Commonplace(tmp_path),
+                "telegram",
+                COMMONPLACE_TELEGRAM__API_BASE=telegram.url,
+                TERM=term,
+            ) as window:
+                window.wait_for("The bot's token")
+                window.type(f"{telegram.token}x\r")
+                window.wait_for("What now?")
+                window.wait_for("Number [1]:")
+                window.type(f"{telegram.token}\r")
+                window.wait_for("Now send @")
+                telegram.do(telegram.wait_until_polling())
+                window.type("\r")
+                window.wait_for("No message yet.")
+                assert window.wait_exit() == 0
+                assert telegram.token[:20] not in window.screen.text().replace("\n", "")
+
+        await asyncio.to_thread(paste)
+    assert f'"{telegram.token}"' in (tmp_path / "secrets.toml").read_text()
+
+
+@pytest.mark.thorough
+def test_a_folder_that_cannot_be_written_is_told_before_the_first_question(tmp_path: Path) -> None:
+    with open_window(Commonplace(tmp_path), "/proc/x") as window:
+        seen = window.wait_for("/proc/x/config.toml cannot be written")
+        assert window.wait_exit() == 1
+        assert "Let's set up" not in seen
 
 
 @pytest.mark.thorough
@@ -394,16 +463,14 @@ async def test_it_ends_with_its_window(tmp_path: Path, hangs_up: bool) -> None:
             with open_window(commonplace, "telegram", COMMONPLACE_TELEGRAM__API_BASE=telegram.url) as window:
                 window.wait_for("The bot's token")
                 window.type(f"{telegram.token}\r")
-                window.wait_for("Now write anything")
+                window.wait_for("Now send @")
                 telegram.do(telegram.wait_until_polling())
                 window.close()
                 window.process.wait(10)
 
         await asyncio.to_thread(close)
     assert len(telegram.calls_of("getUpdates")) == 1
-    assert (
-        not (tmp_path / "config.toml").exists() or "telegram:" not in (tmp_path / "config.toml").read_text()
-    )
+    assert "telegram:" not in str(tomllib.loads((tmp_path / "config.toml").read_text()).get("access"))
 
 
 @pytest.mark.thorough
@@ -439,7 +506,7 @@ async def test_enter_ends_the_wait_in_a_plain_terminal_and_the_token_is_not_show
             ) as window:
                 window.wait_for("The bot's token")
                 window.type(f"{telegram.token}\r")
-                window.wait_for("Now write anything")
+                window.wait_for("Now send @")
                 telegram.do(telegram.wait_until_polling())
                 window.type("\r")
                 window.wait_for("No message yet.")
@@ -465,7 +532,7 @@ async def test_after_init_the_bot_answers_its_owner(tmp_path: Path) -> None:
             with open_window(commonplace, "telegram", **environment) as window:
                 window.wait_for("The bot's token")
                 window.type(f"{telegram.token}\r")
-                window.wait_for("Now write anything")
+                window.wait_for("Now send @")
                 telegram.do(anna.say("Remember that the spare key is at Tom's."))
                 window.wait_for("Anna (id 7)")
                 window.type("y\r")

@@ -24,7 +24,11 @@ def step_named(name: str) -> Step:
 async def answer(
     folder: Path, step: str, *answers: tuple[str, Typed], given: Mapping[str, str] | None = None
 ) -> SettingsFiles:
-    """Take a step at a terminal, where these answers are typed; return what is on the disk then."""
+    """Take a step at a terminal, where these answers are typed; return what is on the disk then.
+
+    The last of them may be a key that ends it.
+    """
+    is_ended = bool(answers) and isinstance(answers[-1][1], type)
 
     def take() -> SettingsFiles:
         files = SettingsFiles(folder / "config.toml")
@@ -32,7 +36,7 @@ async def answer(
             finished = ask_steps(
                 Setup(files, Questions(given or {}, person), os.environ, runner), [step_named(step)]
             )
-        assert finished
+        assert finished is not is_ended
         return SettingsFiles(folder / "config.toml")
 
     return await asyncio.to_thread(take)

@@ -1,6 +1,7 @@
 """The steps about Telegram and Discord, against servers that behave like them."""
 
 import asyncio
+import os
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 from bot.process_lock import ProcessLock
 from bot.setup.channel_setup import Account
+from bot.setup.command_line import command_line
 from bot.setup.errors import InvalidFlag, SetupFailed
 from bot.setup.questions import Questions
 from bot.setup.settings_files import SettingsFiles
@@ -125,7 +127,11 @@ async def test_the_wait_can_be_skipped() -> None:
         await asyncio.sleep(0)
         person.press_enter()
         assert await asyncio.wait_for(waiting, 5) is None
-        assert await questions.wait_unless_skipped(return_after(60), seconds=0.01) is None
+        with pytest.raises(TimeoutError):
+            await questions.wait_unless_skipped(return_after(60), seconds=0.01)
+        os.write(person.keyboard, b"y\n")  # typed too early: only Enter skips
+        waiting = asyncio.create_task(questions.wait_unless_skipped(return_after(0.1), seconds=60))
+        assert await asyncio.wait_for(waiting, 5) == "done"
         assert await questions.wait_unless_skipped(return_after(0), seconds=5) == "done"
 
 
@@ -139,8 +145,9 @@ async def test_a_wrong_token_is_asked_for_again_and_never_written(
             "telegram",
             ("token", "not a token"),
             ("token", "12345:wrong"),
-            ("Number", "again"),
+            ("Number", "1"),
             ("token", "12345:wrong"),
+            ("Number", "2x"),
             ("Number", "3"),
         )
         assert not files.settings().telegram.is_configured
@@ -156,7 +163,15 @@ async def test_a_wrong_token_is_asked_for_again_and_never_written(
 
 async def test_what_cannot_be_reached_may_be_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     use(folder, "telegram", closed_address())
-    files = await answer(folder, "telegram", ("token", OTHER), ("Number", "2"))
+    files = await answer(folder, "telegram", ("token", "2"), ("token", OTHER), ("Number", "3"))
+    said = capsys.readouterr().out
+    assert "a bot token from @BotFather" in said
+    assert "  Telegram: your bot on Telegram (not tested)\n" in said
+    assert "check the network and the proxy\n" in said
+    assert "telegram.api_base" not in said
+    assert "Now write anything" not in said
+    assert f"Then run: {command_line('chat', folder / 'config.toml')} -m '/pair CODE owner'" in said
+    assert "Then write to" not in said
     assert files.settings().telegram.token.get_secret_value() == OTHER
     files = await give(folder, "telegram", telegram_token_file=f"{OTHER}x", telegram_owner="7")
     assert files.settings().telegram.token.get_secret_value() == f"{OTHER}x"
@@ -164,6 +179,39 @@ async def test_what_cannot_be_reached_may_be_kept(folder: Path, capsys: pytest.C
     said = capsys.readouterr().out
     assert "I could not test that" in said
     assert OTHER not in said
+
+
+async def test_the_same_token_is_tested_again_and_another_one_may_be_pasted(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with BotApi() as api:
+        use(folder, "telegram", api.url)
+        api.fail("getMe", Fault.status(502))
+        await api.person(7, "Anna").say("hello")
+        files = await answer(folder, "telegram", ("token", api.token), ("Number", "again"), ("Anna", "y"))
+        assert files.settings().telegram.token.get_secret_value() == api.token
+        assert "You are its owner now." in capsys.readouterr().out
+        files = await answer(
+            folder, "telegram", ("token", "12345:wrong"), ("Number", OTHER), ("Number", "skip")
+        )
+        assert files.settings().telegram.token.get_secret_value() == api.token
+        second = api.add_bot(OTHER, "second_bot")
+        files = await answer(
+            folder, "telegram", ("token", "12345:wrong"), ("Number", second.token), ("another owner", "")
+        )
+        assert files.settings().telegram.token.get_secret_value() == OTHER
+        assert OTHER not in capsys.readouterr().out
+
+
+async def test_the_token_is_found_in_the_message_of_botfather(folder: Path) -> None:
+    async with BotApi() as api:
+        use(folder, "telegram", api.url, '[access]\nowners = ["telegram:7"]\n')
+        message = f"Use this token to access the HTTP API:\n{OTHER}\nKeep your token secure, it can be used by anyone"
+        api.add_bot(OTHER, "second_bot")
+        files = await answer(folder, "telegram", ("token", message), ("another owner", ""))
+        assert files.settings().telegram.token.get_secret_value() == OTHER
+        files = await give(folder, "telegram", telegram_token_file=message.replace("\n", " "))
+        assert files.settings().telegram.token.get_secret_value() == OTHER
 
 
 async def test_a_webhook_is_removed_only_if_that_is_wanted(
@@ -267,7 +315,7 @@ async def test_a_service_that_runs_with_this_bot_is_left_alone(
         assert api.calls_of("getUpdates") == []
         said = capsys.readouterr().out
         assert "Commonplace is running with this bot" in said
-        assert "restart it" in said
+        assert "restart it" not in said  # nothing has changed
 
 
 async def test_a_repetition_keeps_what_is_there(folder: Path) -> None:
@@ -275,25 +323,30 @@ async def test_a_repetition_keeps_what_is_there(folder: Path) -> None:
         more = f'token = "{api.token}" # mine\n[access]\nowners = ["telegram:7"]\n'
         use(folder, "telegram", api.url, more)
         before = (folder / "config.toml").read_text()
-        await answer(folder, "telegram", ("New token", ""))
+        await answer(folder, "telegram", ("New token", ""), ("another owner", ""))
         assert (folder / "config.toml").read_text() == before
         second = api.add_bot(OTHER, "second_bot")
-        files = await answer(folder, "telegram", ("New token", second.token))
+        files = await answer(folder, "telegram", ("New token", second.token), ("another owner", ""))
         assert files.settings().telegram.token.get_secret_value() == OTHER
         assert 'token = "" # mine' in (folder / "config.toml").read_text()
 
 
 async def test_a_token_of_the_environment_is_saved_for_the_service_if_that_is_wanted(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with BotApi() as api:
         use(folder, "telegram", api.url, '[access]\nowners = ["telegram:7"]\n')
         monkeypatch.setenv("TELEGRAM_BOT_TOKEN", api.token)
-        await answer(folder, "telegram", ("New token", ""), ("A token is in TELEGRAM_BOT_TOKEN", "n"))
+        owner = ("another owner", "")
+        await answer(folder, "telegram", ("New token", ""), ("A token is in TELEGRAM_BOT_TOKEN", "n"), owner)
         assert token_in(folder) == ""
-        await answer(folder, "telegram", ("New token", ""), ("A token is in TELEGRAM_BOT_TOKEN", ""))
+        assert "TELEGRAM_BOT_TOKEN is set here and not saved" in capsys.readouterr().out
+        await give(folder, "telegram", telegram_owner="7")
+        assert "TELEGRAM_BOT_TOKEN is set here and not saved" in capsys.readouterr().out
+        await answer(folder, "telegram", ("New token", ""), ("A token is in TELEGRAM_BOT_TOKEN", ""), owner)
         assert api.token in token_in(folder)
-        await answer(folder, "telegram", ("New token", ""))
+        await answer(folder, "telegram", ("New token", ""), owner)
+        assert "not saved" not in capsys.readouterr().out
 
 
 async def test_discord_prints_the_invitation_and_knows_who_registered_the_bot(
@@ -341,10 +394,33 @@ async def test_an_owner_that_is_not_one_person_is_wrong_usage(folder: Path) -> N
             for owner, said in owners.items():
                 with pytest.raises(InvalidFlag, match=rf"--{channel}-owner: .*{said}"):
                     await give(folder, channel, **{f"{channel}_owner": owner})
+        with pytest.raises(InvalidFlag) as wrong:
+            await give(folder, "telegram", telegram_owner="anna")
+        assert "access.owners" not in str(wrong.value)
 
 
 async def test_who_is_owner_already_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async with BotApi() as api:
         use(folder, "telegram", api.url, '[access]\nowners = ["telegram:7", "discord:8"]\n')
-        await answer(folder, "telegram", ("token", api.token))
-    assert "Owned by telegram:7, from access.owners\n" in capsys.readouterr().out
+        await answer(folder, "telegram", ("token", api.token), ("another owner", ""))
+        said = capsys.readouterr().out
+        assert "Owned by 7, from access.owners\n" in said
+        assert "Then write to @commonplace_bot" in said
+        await api.person(7, "Anna").say("hello")
+        await api.person(8, "Ben").say("hello")
+        files = await answer(folder, "telegram", ("token", ""), ("another owner", "y"), ("Ben (id 8)", "y"))
+        assert files.settings().access.owners == ("telegram:7", "discord:8", "telegram:8")
+
+
+async def test_it_can_wait_longer_for_a_message(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("bot.setup.channel.LISTEN_SECONDS", 0.2)
+    async with BotApi() as api:
+        use(folder, "telegram", api.url)
+        longer, no_more = ("Wait longer? [Y/n]", ""), ("Wait longer?", "n")
+        files = await answer(folder, "telegram", ("token", api.token), longer, no_more)
+    assert files.settings().access.owners == ()
+    said = capsys.readouterr().out
+    assert "/pair CODE owner" in said
+    assert "Then write to" not in said

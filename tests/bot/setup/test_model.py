@@ -74,6 +74,7 @@ async def test_a_wrong_key_is_asked_for_again_and_the_rest_is_kept(
         ("Number", SERVER),
         ("short name", ""),
         ("Its address", openai.base_url),
+        ("API key", "2"),
         ("API key", "wrong"),
         ("Model", MODEL),
         ("Number", "1"),
@@ -81,7 +82,9 @@ async def test_a_wrong_key_is_asked_for_again_and_the_rest_is_kept(
         ("Model", ""),
     )
     assert files.settings().providers["mine"].keys == (KEY,)
-    assert "API key missing or rejected" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "API key missing or rejected" in said
+    assert "a key or token is longer" in said
 
 
 async def test_an_unknown_model_is_asked_for_again_and_skipping_writes_nothing(
@@ -95,7 +98,7 @@ async def test_an_unknown_model_is_asked_for_again_and_skipping_writes_nothing(
         ("Its address", openai.base_url),
         ("API key", KEY),
         ("Model", "gpt-tset"),
-        ("Number", "again"),
+        ("Number", "other"),
         ("New API key", ""),
         ("Model", "gpt-tets"),
         ("Number", "skip"),
@@ -168,13 +171,57 @@ async def test_without_a_network_it_may_be_kept(folder: Path, capsys: pytest.Cap
         ("short name", ""),
         ("Its address", address),
         ("API key", ""),
-        ("Number", "keep"),
+        ("Number", "again"),
+        ("Number", "other"),
+        ("Its address", address),
+        ("API key", ""),
+        ("Number", "3"),
         ("Model", "m"),
     )
     assert files.settings().models.chain == ("mine/m", NOTEBOOK)
-    assert "I could not test that" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "I could not test that" in said
+    assert "  A language model: mine/m (not tested)\n" in said
     files = await give(folder, "model", model="mine/n", base_url=address)
     assert files.settings().models.chain == ("mine/n", "mine/m", NOTEBOOK)
+
+
+async def test_a_model_can_be_taken_out_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = '[models]\nchain = ["mine/a", "mine/b"]\n[providers.mine]\nkind = "openai"\nbase_url = "http://127.0.0.1:1"\n'
+    for typed in ("none", "13"):
+        (folder / "config.toml").write_text(text)
+        await answer(folder, "model", ("Number", ""))
+        assert (folder / "config.toml").read_text() == text
+        files = await answer(folder, "model", ("Number", typed))
+        assert files.settings().models.chain == (NOTEBOOK,)
+        assert "A language model: none; the notebook answers" in capsys.readouterr().out
+    for model in ("none", NOTEBOOK):
+        (folder / "config.toml").write_text(text)
+        assert (await give(folder, "model", model=model)).settings().models.chain == (NOTEBOOK,)
+
+
+async def test_what_is_kept_although_it_was_rejected_is_told_apart(
+    folder: Path, openai: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = await answer(
+        folder,
+        "model",
+        ("Number", SERVER),
+        ("short name", ""),
+        ("Its address", openai.base_url),
+        ("API key", "wrong"),
+        ("Model", MODEL),
+        ("Number", "keep"),
+    )
+    assert files.settings().models.chain == (f"mine/{MODEL}", NOTEBOOK)
+    assert f"  A language model: mine/{MODEL} (did not work in the test)\n" in capsys.readouterr().out
+
+
+async def test_the_address_of_another_server_can_be_left_by_enter(folder: Path) -> None:
+    (folder / "config.toml").write_text("# mine\n")
+    leave = ("Number", SERVER), ("short name", ""), ("Its address", ""), ("Number", "")
+    await answer(folder, "model", *leave)
+    assert (folder / "config.toml").read_text() == "# mine\n"
 
 
 class WithoutList(OpenAIServer):
@@ -253,7 +300,7 @@ async def test_flags_that_are_wrong_are_told_and_nothing_is_written(
 ) -> None:
     with pytest.raises(InvalidFlag, match='--model: "provider/model", such as'):
         await give(folder, "model", model="gpt-4.1")
-    for model in ("nobody/knows", NOTEBOOK, "llama_cpp/mine"):
+    for model in ("nobody/knows", "builtin/other", "llama_cpp/mine"):
         with pytest.raises(InvalidFlag, match='--model: "provider/model", such as'):
             await give(folder, "model", model=model)
     with pytest.raises(InvalidFlag, match="--base-url"):

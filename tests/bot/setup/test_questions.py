@@ -77,6 +77,20 @@ def test_lines_are_broken_between_words_and_links_never(
     )
 
 
+def test_what_an_option_needs_goes_on_below_itself(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = (AnswerOption("plum", "a plum", "a tree, much sun and some years"),)
+    for columns, expected in (
+        (32, "   1  a plum  a tree, much sun\n              and some years\n"),
+        (20, "   1  a plum  a\n   tree, much sun\n   and some years\n"),
+    ):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        with closing(TypingPerson(("Number", ""))) as person:
+            Questions({}, person).choose("", "Which?", options, default="plum")
+        assert capsys.readouterr().out == f"Which?\n{expected}"
+
+
 def test_a_terminal_may_be_narrower_than_any_word(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

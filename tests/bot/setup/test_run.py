@@ -14,7 +14,7 @@ from bot.setup.run import ask_steps
 from bot.setup.settings_files import SettingsFiles
 from bot.setup.setup import Setup
 from bot.setup.steps import STEPS
-from tests.bot.setup.setting_up import answer, closed_address, without_variables
+from tests.bot.setup.setting_up import answer, closed_address, give, without_variables
 from tests.fakes.typing_person import Typed, TypingPerson
 
 
@@ -92,7 +92,18 @@ async def test_a_service_that_runs_is_to_be_restarted(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with ProcessLock(folder / "workspace" / ".commonplace" / "locks"):
-        await answer(folder, "you", ("called", ""), ("time zone", ""))
-    said = capsys.readouterr().out
-    assert "restart it to apply this" in said
-    assert "Start it with" not in said
+        await answer(folder, "you", ("called", "Robin"), ("time zone", ""))
+        said = capsys.readouterr().out
+        assert "Done." in said
+        assert "restart it to apply this" in said
+        assert "Start it with" not in said
+        await answer(folder, "you", ("called", "Robin"), ("time zone", ""))
+        said = capsys.readouterr().out
+        assert "Nothing has changed." in said
+        assert "Done." not in said
+        assert "restart" not in said
+        await give(folder, "model", model="ollama/a")
+        await answer(folder, "model", ("Number", "none"))
+        said = capsys.readouterr().out
+        assert "send it /config reload" in said
+        assert "restart" not in said

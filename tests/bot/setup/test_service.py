@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "#!/bin/sh",
         f'test -e config.toml || echo "without settings" >>"{calls}"',
         f'echo "$@" >>"{calls}"',
-        f'test ! -e "{broken}" || {{ echo "no bus" >&2; exit 1; }}',
+        f'test ! -e "{broken}" || {{ echo "Failed to connect to bus: No medium found" >&2; exit 1; }}',
     )
     systemctl.write_text("\n".join(lines) + "\n")
     systemctl.chmod(0o755)
@@ -58,6 +58,11 @@ async def test_the_unit_is_shown_then_written_and_started_only_if_asked(
     assert "To start it: systemctl --user daemon-reload && " in said
     assert "loginctl enable-linger" in said
     assert not (folder / "calls").exists()
+    await answer(folder, "service", ("Number", ""))
+    said = capsys.readouterr().out
+    assert f"Now: {unit_in(folder)}.\n" in said
+    assert "1  keep it as it is\n" in said
+    assert "Nothing has changed." in said
     await answer(folder, "service", ("Number", "2"), ("Start it now", "y"))
     assert "is up to date" in capsys.readouterr().out
     assert (folder / "calls").read_text().splitlines() == [
@@ -72,8 +77,15 @@ async def test_a_start_that_fails_is_told_and_the_unit_stays(
 ) -> None:
     (folder / "broken").write_text("")
     await answer(folder, "service", ("Number", "2"), ("Write it?", ""), ("Start it now", "y"))
-    assert "  systemctl --user daemon-reload failed: no bus\n" in capsys.readouterr().out
-    with pytest.raises(SetupFailed, match="systemctl --user daemon-reload failed: no bus"):
+    said = capsys.readouterr().out
+    assert "  systemctl --user daemon-reload failed: Failed to connect to bus: No medium found. " in said
+    assert "`loginctl enable-linger" in said
+    assert f"Running in the background: {unit_in(folder)}, not started yet\n" in said
+    with pytest.raises(
+        SetupFailed, match="daemon-reload failed"
+    ):  # at a terminal, too, if the option asked for it
+        await answer(folder, "service", given={"service": "systemd", "start": "yes"})
+    with pytest.raises(SetupFailed, match="systemctl --user daemon-reload failed: Failed to connect"):
         await give(folder, "service", service="systemd", start="yes")
     assert unit_in(folder).exists()
 
@@ -81,6 +93,18 @@ async def test_a_start_that_fails_is_told_and_the_unit_stays(
 async def test_the_settings_are_there_before_the_service_starts(folder: Path) -> None:
     await answer(folder, "service", ("Number", "2"), ("Write it?", ""), ("Start it now", "y"))
     assert "without settings" not in (folder / "calls").read_text()
+
+
+async def test_ctrl_c_after_the_unit_was_written_says_so(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "config.toml").write_text("# mine\n")
+    await answer(folder, "service", ("Number", "2"), ("Write it?", ""), ("Start it now", KeyboardInterrupt))
+    said = capsys.readouterr().out
+    assert f"Stopped. Already written: {unit_in(folder)}. To continue: " in said
+    assert "Nothing" not in said
+    await answer(folder, "service", ("Number", KeyboardInterrupt))
+    assert "Stopped. Nothing has been written." in capsys.readouterr().out
 
 
 async def test_another_unit_is_replaced_only_if_that_is_wanted(

@@ -28,9 +28,9 @@ CHINESE = Language(
         cannot_do="我只会记笔记和查笔记，这件事做不了。如果想让我记下来，请用“记住”开头。",
         cannot_read="图片、文件和语音我看不了也听不了；我只会记笔记和查笔记。",
         keep_how="要把文件存进笔记，请说“记住这个”。",
-        notice="我是内置的记事本：会记笔记、查笔记，也会提醒你。想做更多，需要一个语言模型：运行 `commonplac"
-        "e init` 会写出 config.toml，在其中 `[models]` 下的 `chain` 里填上模型。`ollama/qwen3` 用 Oll"
-        "ama 在你自己的电脑上运行，不需要密钥；其他模型见 docs/models.md。",
+        notice="我是内置的记事本：会记笔记、查笔记，也会提醒你。想做更多，需要一个语言模型：在运行我的机器上执行 "
+        "`commonplace init model`，它会问你用哪个模型，并当场测试。用 Ollama 可以在你自己的电脑上运行模型，"
+        "不需要密钥；其他模型见 docs/models.md。",
         reminded="已设提醒 {number}，{due}：{text}",
         reminded_again="已设提醒 {number}，{when}：{text}。第一次在 {due}。",
         while_open="只有 Commonplace 在运行时我才能提醒你；否则你下次打开时会看到。",

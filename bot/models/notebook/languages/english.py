@@ -72,9 +72,8 @@ ENGLISH = Language(
         rest="`/memory get {path}` shows all of it.",
         leave="To leave the terminal, type exit or press Ctrl-D. Your notes stay.",
         notice="I'm the built-in notebook: I keep notes, find them and set reminders. For more, add a "
-        "language model: `commonplace init` writes a config.toml; name the model there, as `chain` "
-        "under `[models]`. `ollama/qwen3` runs on your own machine with Ollama and needs no key; "
-        "docs/models.md shows all the others.",
+        "language model: on the machine I run on, `commonplace init model` asks which one and tests it. "
+        "With Ollama it runs on your own machine and needs no key; docs/models.md shows all the others.",
     ),
     abbreviations=phrases(
         "dr|mr|mrs|ms|prof|st|mt|vs|approx|dept|inc|ltd|jr|sr|nos|tel|vol|fig|cf|ca|est|gen|rev|capt"

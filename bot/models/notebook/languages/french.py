@@ -33,9 +33,9 @@ FRENCH = Language(
         "des notes et les retrouver.",
         keep_how="Pour que je garde le document dans vos notes, dites « retiens ceci ».",
         notice="Je suis le carnet intégré : je garde des notes, je les retrouve et je vous les rappelle. "
-        "Pour le reste, il faut un modèle de langage : `commonplace init` écrit un fichier "
-        "config.toml ; indiquez-y le modèle comme `chain` sous `[models]`. `ollama/qwen3` tourne sur "
-        "votre propre machine avec Ollama, sans clé ; docs/models.md montre tous les autres.",
+        "Pour le reste, il faut un modèle de langage : sur la machine où je tourne, "
+        "`commonplace init model` vous demande lequel vous voulez et l’essaie. Avec Ollama, il tourne "
+        "sur votre propre machine, sans clé ; docs/models.md montre tous les autres.",
         reminded="Rappel {number} pour le {due} : {text}",
         reminded_again="Rappel {number}, {when} : {text}. Le premier, le {due}.",
         while_open="Je ne peux vous le rappeler que tant que Commonplace tourne ; sinon, vous le verrez la "

@@ -33,8 +33,8 @@ GERMAN = Language(
         "Notizen auf und finde sie wieder.",
         keep_how="Soll das Dokument in deine Notizen, sag „Merk dir das“.",
         notice="Ich bin das eingebaute Notizbuch: Ich merke mir etwas, finde es wieder und erinnere dich. "
-        "Für mehr braucht es ein Sprachmodell: `commonplace init` schreibt eine config.toml; trag "
-        "das Modell dort als `chain` unter `[models]` ein. `ollama/qwen3` läuft mit Ollama auf "
+        "Für mehr braucht es ein Sprachmodell: Auf dem Rechner, auf dem ich laufe, fragt "
+        "`commonplace init model`, welches es sein soll, und probiert es aus. Mit Ollama läuft es auf "
         "deinem eigenen Rechner und braucht keinen Schlüssel; alle anderen zeigt docs/models.md.",
         reminded="Erinnerung {number} für {due}: {text}",
         reminded_again="Erinnerung {number}, {when}: {text}. Das erste Mal am {due}.",

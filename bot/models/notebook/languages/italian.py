@@ -32,9 +32,9 @@ ITALIAN = Language(
         "ritrovo.",
         keep_how="Se devo tenere il documento nelle tue note, di’ “ricorda questo”.",
         notice="Sono il taccuino integrato: conservo note, le ritrovo e ti avviso. Per il resto serve un "
-        "modello linguistico: `commonplace init` scrive un config.toml; indica lì il modello come "
-        "`chain` sotto `[models]`. `ollama/qwen3` gira sul tuo computer con Ollama e non ha bisogno "
-        "di chiavi; docs/models.md mostra tutti gli altri.",
+        "modello linguistico: esegui `commonplace init model` sul computer dove giro; ti chiede quale "
+        "vuoi e lo prova. Con Ollama gira sul tuo computer e non ha bisogno di chiavi; docs/models.md "
+        "mostra tutti gli altri.",
         reminded="Promemoria {number} per il {due}: {text}",
         reminded_again="Promemoria {number}, {when}: {text}. Il primo, il {due}.",
         while_open="Posso avvisarti solo mentre Commonplace è in funzione; altrimenti lo vedrai la prossima volta.",

@@ -32,9 +32,9 @@ JAPANESE = Language(
         "できるのはメモを預かることと探し出すことだけです。",
         keep_how="書類をメモに残すときは「これを覚えておいて」と言ってください。",
         notice="内蔵のメモ帳です。メモを預かり、探し出し、お知らせもします。それ以上のことには言語モデルが必"
-        "要です。`commonplace init` で config.toml ができるので、その `[models]` の `chain` にモデル"
-        "を書いてください。`ollama/qwen3` なら Ollama を使って自分のパソコンで動き、キーもいりません"
-        "。ほかのモデルは docs/models.md にあります。",
+        "要です。わたしが動いているマシンで `commonplace init model` を実行すると、使うモデルを聞いて、"
+        "動作も確かめます。Ollama なら自分のパソコンで動き、キーもいりません。ほかのモデルは "
+        "docs/models.md にあります。",
         reminded="リマインダー {number} を {due} に設定しました：{text}",
         reminded_again="リマインダー {number} を設定しました（{when}）：{text}。初回は {due} です。",
         while_open="Commonplace が動いている間だけお知らせできます。止まっていたときは、次に開いたときに"

@@ -30,9 +30,9 @@ KOREAN = Language(
         cannot_read="사진, 파일, 음성 메시지의 내용은 알 수 없습니다. 메모를 보관하고 찾는 일만 할 수 있습니다.",
         keep_how="문서를 메모에 남기려면 “이거 기억해 줘”라고 말해 주세요.",
         notice="저는 내장 메모장입니다. 메모를 보관하고, 찾아 드리고, 알려 드립니다. 그 밖의 일에는 언어 "
-        "모델이 필요합니다. `commonplace init` 이 config.toml을 만들어 주니, 그 안의 `[models]` 아래 "
-        "`chain`에 모델을 적어 주세요. `ollama/qwen3` 은 Ollama로 내 컴퓨터에서 돌아가고 키가 필요 "
-        "없습니다. 다른 모델은 docs/models.md에 있습니다.",
+        "모델이 필요합니다. 제가 실행되는 컴퓨터에서 `commonplace init model` 을 실행하면 어떤 모델을 쓸지 "
+        "묻고 시험해 봅니다. Ollama를 쓰면 내 컴퓨터에서 돌아가고 키가 필요 없습니다. 다른 모델은 "
+        "docs/models.md에 있습니다.",
         reminded="알림 {number} 설정 ({due}): {text}",
         reminded_again="알림 {number} 설정 ({when}): {text}. 첫 알림은 {due}입니다.",
         while_open="Commonplace가 실행 중일 때만 알려 드릴 수 있습니다. 아니면 다음에 열 때 보게 됩니다.",

@@ -32,9 +32,9 @@ PORTUGUESE = Language(
         "encontrá-las.",
         keep_how="Para eu guardar o documento nas suas notas, diga “anote isto”.",
         notice="Sou o caderno integrado: guardo notas, volto a encontrá-las e lembro você. Para o resto é "
-        "preciso um modelo de linguagem: `commonplace init` escreve um config.toml; indique ali o "
-        "modelo como `chain` sob `[models]`. `ollama/qwen3` roda no seu próprio computador com o "
-        "Ollama e não precisa de chave; docs/models.md mostra todos os outros.",
+        "preciso um modelo de linguagem: execute `commonplace init model` no computador onde eu rodo; "
+        "ele pergunta qual você quer e faz um teste. Com o Ollama, o modelo roda no seu próprio "
+        "computador e não precisa de chave; docs/models.md mostra todos os outros.",
         reminded="Lembrete {number} para {due}: {text}",
         reminded_again="Lembrete {number}, {when}: {text}. O primeiro em {due}.",
         while_open="Só posso lembrar enquanto o Commonplace estiver em execução; se não, você verá da próxima vez.",

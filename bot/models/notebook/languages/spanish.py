@@ -32,9 +32,9 @@ SPANISH = Language(
         cannot_read="No puedo mirar imágenes, archivos ni mensajes de voz: solo guardo notas y las encuentro.",
         keep_how="Para que guarde el documento en tus notas, di «recuerda esto».",
         notice="Soy el cuaderno integrado: guardo notas, las encuentro y te aviso. Para algo más hace falta "
-        "un modelo de lenguaje: `commonplace init` escribe un config.toml; pon ahí el modelo como "
-        "`chain` bajo `[models]`. `ollama/qwen3` funciona en tu propio ordenador con Ollama y no "
-        "necesita clave; docs/models.md muestra todos los demás.",
+        "un modelo de lenguaje: ejecuta `commonplace init model` en el ordenador donde funciono; te "
+        "pregunta cuál quieres y lo prueba. Con Ollama funciona en tu propio ordenador y no necesita "
+        "clave; docs/models.md muestra todos los demás.",
         reminded="Recordatorio {number} para el {due}: {text}",
         reminded_again="Recordatorio {number}, {when}: {text}. El primero, el {due}.",
         while_open="Solo puedo avisarte mientras Commonplace esté en marcha; si no, lo verás la próxima vez.",

@@ -370,9 +370,9 @@ async def test_what_begins_with_a_heading_is_noted_as_it_stands() -> None:
 
 
 def test_every_language_says_how_a_model_is_added_and_names_one_on_ones_own_machine() -> None:
+    assert NOTICE_MARK == "`commonplace init model`"
     for language in LANGUAGES:
         assert NOTICE_MARK in language.say.notice
-        assert "`commonplace init`" in language.say.notice
         assert "Ollama" in language.say.notice
 
 
