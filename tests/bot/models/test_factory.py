@@ -163,7 +163,7 @@ async def test_the_notebook_tells_how_to_add_a_model_only_where_there_is_none() 
         )
         *_, answer = [event async for event in model.stream(request)]
         assert isinstance(answer, Answer)
-        assert ("config.toml" in answer.message.text) == told
+        assert ("commonplace init model" in answer.message.text) == told
 
 
 async def test_who_has_forgotten_a_key_is_told_where_it_goes() -> None:
