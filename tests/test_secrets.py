@@ -27,6 +27,8 @@ from bot.config.settings import Settings
 from bot.models.known_providers import KNOWN_PROVIDERS
 from bot.supervisor import Supervisor
 from bot.web.app import build_web_app
+from bot.web.forms import FORM_FIELD
+from bot.web.session import SESSION, new_form_token
 from bot.web.webhooks import WebhookRoute
 from memory.embeddings.provider_table import PROVIDERS
 from memory.memory import Memory
@@ -331,7 +333,8 @@ class Service:
                 "/memory-health",
             ):
                 seen.add(path.partition("?")[0])
-                answer = await (browser.post(path) if path == "/rebuild" else browser.get(path))
+                form = {FORM_FIELD: new_form_token(browser.cookies[SESSION], self._token)}
+                answer = await (browser.post(path, data=form) if path == "/rebuild" else browser.get(path))
                 assert answer.status_code < 400, (path, answer.text)
                 self._keep(path, answer)
             for path in ("/notes/MEMORY.md", "/notes/none.md", "/nothing/here", "/healthz", "/sign-in"):

@@ -32,4 +32,4 @@ def test_a_change_whose_lines_were_edited_since_stays(reader: Window, household:
     assert "+ - The saw is with Ada" in reader.text("pre")
     reader.expect("409")
     reader.click("main a")
-    reader.wait(lambda: reader.path.endswith("#done"), "the changes")
+    reader.wait(lambda: reader.path.endswith("#changes"), "the changes")
