@@ -331,15 +331,33 @@ class Service:
                 "/notes/",
                 "/metrics",
                 "/memory-health",
+                *("/backups", "/changes", "/conversations", "/days", "/days/2026", "/models", "/new-note"),
+                *("/people", "/settings", "/system", "/trash"),
             ):
                 seen.add(path.partition("?")[0])
                 form = {FORM_FIELD: new_form_token(browser.cookies[SESSION], self._token)}
                 answer = await (browser.post(path, data=form) if path == "/rebuild" else browser.get(path))
                 assert answer.status_code < 400, (path, answer.text)
                 self._keep(path, answer)
-            for path in ("/notes/MEMORY.md", "/notes/none.md", "/nothing/here", "/healthz", "/sign-in"):
+            for path in (
+                *("/notes/MEMORY.md", "/notes/none.md", "/nothing/here", "/healthz", "/sign-in"),
+                *("/files/none.png", "/backups/files/none", "/backups/contents/none", "/people/deny"),
+                *("/conversations/1", "/conversations/1/forget", "/conversations/1/export.md"),
+                *("/edit/MEMORY.md", "/move/MEMORY.md", "/delete/MEMORY.md"),
+            ):
                 seen.add(path)
                 self._keep(path, await browser.get(path))
+            for path in (
+                *("/log", "/waiting", "/reminders/cancel", "/reminders/move", "/reminders/restore"),
+                *("/people/change", "/people/deny", "/people/link", "/people/unlink", "/models/reset"),
+                *("/edit/none.md", "/move/none.md", "/delete/none.md", "/new-note", "/trash"),
+                *("/conversations/99/forget", "/backups/make"),
+            ):
+                seen.add(path)
+                nothing = {FORM_FIELD: new_form_token(browser.cookies[SESSION], self._token)}
+                answer = await browser.post(path, data=nothing)
+                assert answer.status_code < 500, (path, answer.text)
+                self._keep(f"POST {path}", answer)
             await self._call_all_methods(browser)
             seen.add("/rpc")
             self._keep("/mcp", await browser.post("/mcp"))
