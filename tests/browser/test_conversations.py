@@ -40,11 +40,16 @@ def test_a_day_is_forgotten_after_a_question(reader: Window, household: Service)
 
 def test_a_guest_is_given_the_memory_and_made_a_guest_again(reader: Window) -> None:
     reader.open("/people")
-    for act, done in (("Give access to the memory", "use the memory"), ("Make a guest", "as a guest")):
-        button = reader.one(f'button[aria-label="{act}: Jonas, discord:22"]')
-        reader.run("arguments[0].focus()", button)
-        reader.press(Keys.ENTER)
-        reader.wait(lambda done=done: done in reader.text("[role=status]"), act)
+    press(reader, "Give access to the memory", told="use the memory")
+    press(reader, "Make a guest", told="as a guest")
+
+
+def press(reader: Window, act: str, *, told: str) -> None:
+    """Press Jonas's button by keyboard, and wait until the page says that it is done."""
+    button = reader.one(f'button[aria-label="{act}: Jonas, discord:22"]')
+    reader.run("arguments[0].focus()", button)
+    reader.press(Keys.ENTER)
+    reader.wait(lambda: told in reader.text("[role=status]"), act)
 
 
 def test_the_menu_fits_on_a_phone(reader: Window) -> None:
