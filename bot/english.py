@@ -1065,6 +1065,8 @@ WEB_LOCKED_PAGE = (
 )
 WEB_LOCKED_COMMAND = "commonplace init page"
 WEB_NOTHING_DONE = "Nothing was done"
+WEB_NOT_AVAILABLE = "Not available"
+WEB_ALL_CONVERSATIONS = "All conversations"
 WEB_LOCKED = (
     "This needs `server.token`: without one, any program on this machine could ask for it. To make one, run: "
     "commonplace init page"

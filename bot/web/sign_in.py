@@ -42,7 +42,7 @@ def refuse(request: web.Request, status: int, why: str) -> web.Response:
         )
     elif reads_pages and why == phrases.WEB_OLD_FORM:
         answer = page_response(
-            request, "refused.html", status=status, title=phrases.WEB_NOTHING_DONE, message=why, command=""
+            request, "refused.html", status=status, title=phrases.WEB_NOTHING_DONE, message=why
         )
     else:
         answer = web.Response(status=status, text=f"{why}\n")

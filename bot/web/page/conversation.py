@@ -21,7 +21,7 @@ from bot.state.database import StateFault
 from bot.timeparse import day_in_words
 from bot.visible_names import escape_path
 from bot.web.context import services_key
-from bot.web.page.conversations import show_time, title_of
+from bot.web.page.conversations import refuse, show_time, title_of
 from bot.web.page.done import read_done
 from bot.web.page.note_markdown import MAX_COLUMNS, render_message
 from bot.web.page.rendering import page_response
@@ -135,7 +135,7 @@ async def show_conversation(request: web.Request) -> web.Response:
     try:
         stored = await services.state.read(read)
     except StateFault as fault:
-        return refuse(request, 503, "Not available", str(fault))
+        return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, str(fault))
     if stored is None:
         return refuse(request, 404, "Not found", phrases.WEB_NO_CONVERSATION)
     found, chat, page, pages, rows = stored
@@ -171,18 +171,6 @@ async def show_conversation(request: web.Request) -> web.Response:
     )
 
 
-def refuse(request: web.Request, status: int, title: str, message: str) -> web.Response:
-    """Return a page that says why a conversation is not shown."""
-    return page_response(
-        request,
-        "conversation_missing.html",
-        here=CONVERSATIONS_URL,
-        status=status,
-        title=title,
-        message=message,
-    )
-
-
 async def export_conversation(request: web.Request) -> web.StreamResponse:
     """Send a whole conversation as a file, in parts, so that a long one does not fill the memory."""
     services, number = request.app[services_key], int(request.match_info["number"])
@@ -190,7 +178,7 @@ async def export_conversation(request: web.Request) -> web.StreamResponse:
     try:
         found = await services.state.read(partial(find_conversation, number=number))
     except StateFault as fault:
-        return refuse(request, 503, "Not available", str(fault))
+        return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, str(fault))
     if found is None:
         return refuse(request, 404, "Not found", phrases.WEB_NO_CONVERSATION)
     row, settings = to_row(found), services.settings
@@ -203,7 +191,7 @@ async def export_conversation(request: web.Request) -> web.StreamResponse:
         try:
             first = await anext(parts, "")
         except StateFault as fault:
-            return refuse(request, 503, "Not available", str(fault))
+            return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, str(fault))
         # If a later part fails, the connection breaks: a browser reports that the download did.
         return await _send_file(request, found, first, parts, as_json=as_json)
 

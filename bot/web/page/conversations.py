@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
+from bot import phrases
 from bot.chat_kinds import ChatKind, kind_of_chat
 from bot.conversations.pages import spoken_messages
 from bot.imports.formats import show_name
@@ -97,15 +98,22 @@ async def show_conversations(request: web.Request) -> web.Response:
             lambda db: _read_view(db, services, kind=kind, chat=chat, before=place)
         )
     except StateFault as fault:
-        return page_response(
-            request,
-            "conversation_missing.html",
-            here=CONVERSATIONS_URL,
-            status=503,
-            title="Not available",
-            message=str(fault),
-        )
+        return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, str(fault))
     return page_response(request, "conversations.html", here=CONVERSATIONS_URL, kinds=KINDS, shown=view)
+
+
+def refuse(request: web.Request, status: int, title: str, message: str) -> web.Response:
+    """Return a page that says why a conversation, or the list of them, is not shown."""
+    return page_response(
+        request,
+        "refused.html",
+        here=CONVERSATIONS_URL,
+        status=status,
+        title=title,
+        message=message,
+        back=CONVERSATIONS_URL,
+        back_name=phrases.WEB_ALL_CONVERSATIONS,
+    )
 
 
 def _read_view(

@@ -23,8 +23,7 @@ from bot.timeparse import day_in_words
 from bot.visible_names import escape_path
 from bot.web.context import services_key
 from bot.web.forms import read_form
-from bot.web.page.conversation import refuse
-from bot.web.page.conversations import title_of
+from bot.web.page.conversations import refuse, title_of
 from bot.web.page.rendering import page_response
 from bot.web.page.urls import CONVERSATIONS_URL, conversation_url, note_url
 
@@ -108,7 +107,7 @@ async def _ask(request: web.Request, part: SaidPart, *, status: int = 200, probl
     except NothingSaid:
         return refuse(request, 404, "Not found", phrases.WEB_NO_CONVERSATION)
     except StateFault as fault:
-        return refuse(request, 503, "Not available", str(fault))
+        return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, str(fault))
     return page_response(
         request,
         "forget_said.html",

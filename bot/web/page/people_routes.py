@@ -152,7 +152,9 @@ def _done(key: str) -> web.Response:
 
 
 def _refuse(request: web.Request, status: int, message: str) -> web.Response:
-    return page_response(request, "refused.html", here=PEOPLE, status=status, message=message)
+    return page_response(
+        request, "refused.html", here=PEOPLE, status=status, title=phrases.WEB_NOT_AVAILABLE, message=message
+    )
 
 
 def _explain_owner(person: str) -> str:

@@ -319,3 +319,13 @@ async def test_what_was_imported_is_not_when_somebody_last_wrote(site: WebClient
         after=0,
     )
     assert "Has not written yet" in (await page(site)).by_id("main").text
+
+
+async def test_what_cannot_be_stored_is_told_kindly(site: WebClient) -> None:
+    await decide(site, BEN, "allowed")
+    site.services.state._is_ours = lambda: False  # another instance has taken over
+    for path in ("/people/change", "/people/deny"):
+        status, _, shown = await post(site, path, person=BEN, to="guest")
+        assert status == 503
+        assert shown is not None
+        assert shown.all("h1")[0].text == "Not available"
