@@ -26,7 +26,13 @@ from bot.web.page.done import read_done
 from bot.web.page.note_markdown import MAX_COLUMNS, render_message
 from bot.web.page.rendering import page_response
 from bot.web.page.times import PageClock, ShownTime
-from bot.web.page.urls import CONVERSATIONS_URL, ENTRIES_PER_PAGE, conversation_url, page_of_entry
+from bot.web.page.urls import (
+    CONVERSATIONS_URL,
+    ENTRIES_PER_PAGE,
+    conversation_url,
+    page_number,
+    page_of_entry,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -127,7 +133,9 @@ async def show_conversation(request: web.Request) -> web.Response:
         if found is None or chat is None:
             return None
         pages = page_of_entry(chat.last_seq)
-        page = min(_parse_page(request) or (1 if found.ended_at else pages), pages)
+        page = min(
+            page_number(request.query.get("page", ""), least=0) or (1 if found.ended_at else pages), pages
+        )
         first = (page - 1) * ENTRIES_PER_PAGE + 1
         rows = read_span(db, number, first=first, last=first + ENTRIES_PER_PAGE - 1)
         return found, chat, page, pages, rows
@@ -302,9 +310,3 @@ def _render(text: str, seq: int) -> "Markup | None":
     if any(line.count("|") > MAX_COLUMNS for line in text.split("\n")):
         return None
     return Markup(render_message(text, number=seq))  # noqa: S704 - it escapes what it is given
-
-
-def _parse_page(request: web.Request) -> int:
-    """Return the page that is asked for, from 1; 0 for none."""
-    text = request.query.get("page", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0

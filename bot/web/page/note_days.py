@@ -10,7 +10,7 @@ from aiohttp import web
 from bot.visible_names import escape_path
 from bot.web.context import services_key
 from bot.web.page.rendering import page_response
-from bot.web.page.urls import DAYS_URL, NOTES_URL, note_url, page_number
+from bot.web.page.urls import DAYS_URL, NOTES_URL, count_pages, note_url, page_number
 
 NOTES_PER_PAGE = 200
 
@@ -86,7 +86,7 @@ def _days_page(
     above: list[Period] | None = None,
 ) -> web.Response:
     notes = notes or []
-    pages = max(1, -(-len(notes) // NOTES_PER_PAGE))
+    pages = count_pages(len(notes), per_page=NOTES_PER_PAGE)
     number = min(page_number(request.query.get("page", "")), pages)
     return page_response(
         request,

@@ -19,7 +19,7 @@ from bot.web.page.note_edit import FROM_PAGE, new_key
 from bot.web.page.note_places import fault_status
 from bot.web.page.rendering import page_response
 from bot.web.page.times import PageClock, ShownTime
-from bot.web.page.urls import NOTES_URL, TRASH_URL, note_url, page_number
+from bot.web.page.urls import NOTES_URL, TRASH_URL, count_pages, note_url, page_number
 from memory.errors import MemoryFault, NoteUnreadable
 from memory.trash import TrashItem
 
@@ -76,7 +76,7 @@ async def _trash_page(request: web.Request, *, problem: str = "", status: int = 
     try:
         removed = [each for each in await services.memory.removed() if not each.is_restored]
         count = len(removed)
-        number = min(number, max(1, -(-count // ITEMS_PER_PAGE)))
+        number = min(number, count_pages(count, per_page=ITEMS_PER_PAGE))
         first = (number - 1) * ITEMS_PER_PAGE
         rows = await _read_rows(services, removed[first : first + ITEMS_PER_PAGE])
     except MemoryFault as fault:

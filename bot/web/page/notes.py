@@ -18,6 +18,7 @@ from bot.web.page.urls import (
     LINES_PER_PAGE,
     NOTES_URL,
     changes_url,
+    count_pages,
     delete_url,
     edit_url,
     folder_url,
@@ -120,8 +121,8 @@ async def _folder_page(request: web.Request, folder: str) -> web.Response:
     services = request.app[services_key]
     listing = await services.memory.list_folder(folder)
     count = len(listing.notes)
-    number, pages = page_number(request.query.get("page", "")), max(1, -(-count // NOTES_PER_PAGE))
-    number = min(number, pages)
+    pages = count_pages(count, per_page=NOTES_PER_PAGE)
+    number = min(page_number(request.query.get("page", "")), pages)
     names = listing.notes[(number - 1) * NOTES_PER_PAGE : number * NOTES_PER_PAGE]
     notes = await services.memory.stat_notes(folder, names)
     zone, start = services.now().tzinfo, f"{folder}/" if folder else ""

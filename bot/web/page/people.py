@@ -15,6 +15,7 @@ from bot.state.speakers import read_last_said
 from bot.visible_names import escape_path
 from bot.web.page.conversations import show_time
 from bot.web.page.times import PageClock, ShownTime
+from bot.web.page.urls import count_pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,14 +146,15 @@ def _read_view(
     db: "Connection", services: "Services", *, waiting: int, page: int, denied_page: int
 ) -> PeopleView:
     clock, access = PageClock(services.now()), services.access
-    let_in = _read_list(db, services, clock, denied=False, page=page)
+    graph = access.read_link_graph(db)
+    let_in = _read_list(db, services, clock, graph, denied=False, page=page)
     links = read_links(db)
     settings = tuple(_list_settings(db, services, clock))
     rules = services.settings.access
     usable = ("owner", "allowed")
     return PeopleView(
         let_in=let_in,
-        kept_out=_read_list(db, services, clock, denied=True, page=denied_page),
+        kept_out=_read_list(db, services, clock, graph, denied=True, page=denied_page),
         settings=settings,
         named=tuple(
             (escape_path(one_line(name)), ", ".join(map(_shown, ids))) for name, ids in access.people.items()
@@ -174,13 +176,18 @@ def _read_view(
 
 
 def _read_list(
-    db: "Connection", services: "Services", clock: PageClock, *, denied: bool, page: int
+    db: "Connection",
+    services: "Services",
+    clock: PageClock,
+    graph: LinkGraph,
+    *,
+    denied: bool,
+    page: int,
 ) -> PeopleList:
     count = count_decided(db, denied=denied)
-    pages = max(1, -(-count // LISTED))
+    pages = count_pages(count, per_page=LISTED)
     page = min(page, pages)
     people = list_decided(db, denied=denied, limit=LISTED, offset=(page - 1) * LISTED)
-    graph = services.access.read_link_graph(db)
     shown = tuple(_show_person(db, services, each, clock, graph) for each in people)
     return PeopleList(shown, count, page, pages)
 

@@ -16,6 +16,7 @@ from bot.web.forms import add_form, read_form
 from bot.web.page.done import read_done
 from bot.web.page.people import BY_PAGE, find_person, read_people
 from bot.web.page.rendering import page_response
+from bot.web.page.urls import page_number
 
 if TYPE_CHECKING:
     from bot.services import Services
@@ -50,8 +51,8 @@ async def _page(
     try:
         people = await read_people(
             request.app[services_key],
-            page=_page_number(request, "page"),
-            denied_page=_page_number(request, "kept-out"),
+            page=page_number(request.query.get("page", "")),
+            denied_page=page_number(request.query.get("kept-out", "")),
         )
     except StateFault as fault:
         return _refuse(request, 503, str(fault))
@@ -181,8 +182,3 @@ def _plain(answer: str) -> str:
 
 def _new_key() -> str:
     return f"http/{token_hex(16)}"
-
-
-def _page_number(request: web.Request, name: str) -> int:
-    text = request.query.get(name, "")
-    return max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < 10 else 1

@@ -24,7 +24,7 @@ from bot.web.page.highlight import HighlightPiece, highlight
 from bot.web.page.panel import load_panel
 from bot.web.page.rendering import page_response
 from bot.web.page.search_filters import SEARCH, SearchFilters, read_filters
-from bot.web.page.urls import message_url, note_url
+from bot.web.page.urls import message_url, note_url, page_number
 from memory.search import Neighbour, SearchHit
 from memory.tokenizer import Term, parse_query
 
@@ -171,10 +171,7 @@ def read_query(request: web.Request) -> str:
 
 def parse_limit(request: web.Request) -> int | None:
     """Return the wanted number of passages; None if missing or invalid."""
-    text = request.query.get("limit", "")
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
-        return None
-    return min(int(text), MAX_PASSAGES)
+    return min(page_number(request.query.get("limit", ""), least=0), MAX_PASSAGES) or None
 
 
 async def run_search(request: web.Request) -> SearchView:

@@ -96,3 +96,8 @@ def folder_url(folder: str, page: int = 1) -> str:
 def page_number(text: str, *, least: int = 1) -> int:
     """Return the number that an address has, or `least` if it has none."""
     return max(least, int(text)) if text.isascii() and text.isdigit() and len(text) < 10 else least
+
+
+def count_pages(items: int, *, per_page: int) -> int:
+    """Return how many pages show all items; one if there are none."""
+    return max(1, -(-items // per_page))
