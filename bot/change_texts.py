@@ -12,7 +12,7 @@ from bot import phrases
 from bot.change_names import ChangeNames
 from bot.language.text import Plural, join_sentences
 from bot.line_origin import bare_words
-from bot.sanitize import one_line, strip_controls
+from bot.sanitize import cut, one_line, strip_controls
 from bot.state.changes import Change, read_chain
 from bot.state.database import format_timestamp
 from bot.timeparse import day_in_words, moment_in_short
@@ -239,7 +239,7 @@ def _first_words(lines: Sequence[str]) -> str:
 def format_diff(lines: LineDiff, *, most: int = DIFF_LINES, line_chars: int = DIFF_LINE_CHARS) -> str:
     """Return the first `most` lines of a change with `-` and `+` before them, long ones cut."""
     rows = [strip_controls(row) for row in _compare(lines)]
-    shown = [row if len(row) <= line_chars else f"{row[:line_chars]}…" for row in rows[:most]]
+    shown = [cut(row, line_chars) for row in rows[:most]]
     more = len(rows) - len(shown)
     return "\n".join([*shown, *([phrases.CHANGE_MORE_LINES.format(count=more)] if more else [])])
 

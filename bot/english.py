@@ -1081,7 +1081,6 @@ WEB_NOTE_DONE = {
     "moved": "Moved. Links in other notes were not changed.",
     "deleted": "Deleted. You can restore it from the trash.",
     "restored": "Restored.",
-    "undone": "Undone.",
 }
 WEB_NOTE_TOO_LONG = (
     "This text is {size}, too long to edit in a browser (at most {limit}). Please use a text editor, or split it "

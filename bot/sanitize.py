@@ -23,6 +23,11 @@ def one_line(text: str, *, limit: int = 300) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
+def cut(text: str, limit: int) -> str:
+    """Return the first `limit` characters of a text, with an ellipsis if it is longer."""
+    return text if len(text) <= limit else f"{text[:limit]}…"
+
+
 def escape_json_controls(document: str) -> str:
     """Escape C1 controls in a JSON document, which JSON allows and a terminal would obey."""
     return _C1_CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", document)

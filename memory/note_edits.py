@@ -4,7 +4,6 @@ import re
 import zlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 
 from memory.charset import DecodedNote, decode, normalize_newlines
 from memory.errors import EditRefused, TextTooLong
@@ -251,7 +250,10 @@ def _read_checksum(data: bytes, line: int, changed: str) -> LinesChecksum:
 
 def count_common(one: Sequence[str], other: Sequence[str]) -> int:
     """Return the length of the common prefix of two texts, or of two lists of lines."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    for length, (first, second) in enumerate(zip(one, other, strict=False)):
+        if first != second:
+            return length
+    return min(len(one), len(other))
 
 
 def _ensure_last_newline(note: DecodedNote) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from memory.disk import open_private_folder, sync_folder, write_new
 from memory.errors import NoteUnreadable, NoteUnwritable
 from memory.forgetting import WordsToForget
 from memory.locks import LOCK_SECONDS
-from memory.note_edits import LineAnchor, LinesChecksum
+from memory.note_edits import LineAnchor, LinesChecksum, count_common
 from memory.note_file import translate_errors
 
 _NAME_MAX_BYTES = 180
@@ -224,20 +224,12 @@ def _assign_numbers(stamps: Collection[str]) -> Mapping[str, str]:
         stamp: digits[
             : max(
                 _MIN_DIGITS,
-                _count_same(digits, edges[at]) + 1,
-                _count_same(digits, edges[at + 2]) + 1,
+                count_common(digits, edges[at]) + 1,
+                count_common(digits, edges[at + 2]) + 1,
             )
         ]
         for at, (digits, stamp) in enumerate(in_order)
     }
-
-
-def _count_same(one: str, other: str) -> int:
-    """Return the length of the common prefix of two numbers; faster than `count_common`, for thousands of them."""
-    for length in range(min(len(one), len(other))):
-        if one[length] != other[length]:
-            return length
-    return min(len(one), len(other))
 
 
 def _make_digits(stamp: str) -> str:

@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from bot.services import Services
 
 
+OVER_HTTP = ChangeOrigin("http")
+"""Who makes a change over HTTP: nobody is named, since all have one token."""
+
+
+def new_key() -> str:
+    """Return the key of a write that is not retried."""
+    return f"http/{token_hex(16)}"
+
+
 def shows_changes(services: "Services") -> bool:
     """Return whether changes may be shown over HTTP.
 
@@ -54,8 +63,7 @@ async def undo_over_http(services: "Services", number: int, *, key: str = "") ->
 
     Raises UndoRefused; MemoryFault if that is not allowed; StateFault.
     """
-    key = key or f"http/{token_hex(16)}"
-    return await _open_undo(services).undo(number, key=key, origin=ChangeOrigin("http"))
+    return await _open_undo(services).undo(number, key=key or new_key(), origin=OVER_HTTP)
 
 
 def _open_undo(services: "Services") -> UndoService:

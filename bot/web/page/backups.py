@@ -67,14 +67,10 @@ class ContentsView:
 
 def add_backups(app: web.Application) -> None:
     """Add the pages and the form to the application."""
-    app.router.add_get(BACKUPS, _backups)
+    app.router.add_get(BACKUPS, _show)
     app.router.add_get(DOWNLOAD, _download)
     app.router.add_get(CONTENTS, _contents)
     add_form(app, MAKE, _make)
-
-
-async def _backups(request: web.Request) -> web.Response:
-    return await _show(request)
 
 
 async def _make(request: web.Request) -> web.Response:

@@ -15,6 +15,7 @@ from bot.archives.export import format_json_lines, format_markdown, to_row
 from bot.conversations.pages import moment_of
 from bot.conversations.search import find_app, name_speaker
 from bot.conversations.shown_entries import ShownCall, ShownEntry, show_entries
+from bot.sanitize import cut
 from bot.state.conversation_entries import SizedRow, StoredChat, read_chat, read_span
 from bot.state.conversation_list import ListedConversation, find_conversation
 from bot.state.database import StateFault
@@ -294,11 +295,7 @@ def _show_entry(
 
 
 def _show_call(call: ShownCall, most: int) -> CallView:
-    return CallView(call.name, _cut(call.arguments, most), _cut(call.result, most), call.failed)
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]}…"
+    return CallView(call.name, cut(call.arguments, most), cut(call.result, most), call.failed)
 
 
 def _render(text: str, seq: int) -> "Markup | None":

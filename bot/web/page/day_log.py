@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bot.state.changes import ChangeOrigin
+from bot.web.changes import OVER_HTTP
 from bot.web.forms import request_key
 from bot.web.page.note_markdown import render_lines, render_part
 from bot.web.page.urls import note_url
@@ -81,6 +81,4 @@ def cut_log(text: str, *, title: str) -> tuple[str, int]:
 
 async def add_to_log(services: "Services", fields: dict[str, str]) -> None:
     """Add the text of the form to today's log, once even if it is sent twice. Raises MemoryFault."""
-    await services.note_writer.write(
-        fields.get("text", ""), key=request_key(fields), origin=ChangeOrigin("http")
-    )
+    await services.note_writer.write(fields.get("text", ""), key=request_key(fields), origin=OVER_HTTP)

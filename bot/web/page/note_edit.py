@@ -2,16 +2,15 @@
 
 import asyncio
 from dataclasses import dataclass, replace
-from secrets import token_hex
 from typing import Final
 
 from aiohttp import web
 
 from bot import phrases
 from bot.change_texts import format_diff
-from bot.state.changes import ChangeOrigin
 from bot.state.database import StateFault
 from bot.visible_names import escape_path
+from bot.web.changes import OVER_HTTP, new_key
 from bot.web.context import services_key
 from bot.web.forms import MAX_TEXT_FORM_BYTES, add_form, read_form
 from bot.web.page.note_markdown import render_part
@@ -27,7 +26,6 @@ from memory.whole_note import WholeNote
 
 MAX_TEXT_BYTES: Final = 256 * 1024
 """A longer note makes a browser's text field slow, above all on a phone."""
-FROM_PAGE: Final = ChangeOrigin("http")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +71,6 @@ def add_note_edit(app: web.Application) -> None:
     add_form(app, EDIT_URL + "{path:.+}", _take_form)
 
 
-def new_key() -> str:
-    """Return the key of a write that a form asks for: it is not retried."""
-    return f"http/{token_hex(16)}"
-
-
 def explain_length(text: str) -> str:
     """Return that a text is too long for the form, in a sentence; "" if it is not."""
     size = len(text.encode("utf-8", "replace"))
@@ -114,7 +107,7 @@ async def _save(request: web.Request, path: str, draft: FormDraft) -> web.Respon
     services = request.app[services_key]
     try:
         written = await services.note_writer.rewrite(
-            path, draft.text, digest=draft.digest, key=new_key(), origin=FROM_PAGE
+            path, draft.text, digest=draft.digest, key=new_key(), origin=OVER_HTTP
         )
     except NoteMissing:
         view = replace(_view(path, draft), problem=phrases.WEB_NOTE_GONE, is_gone=True)

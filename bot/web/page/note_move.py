@@ -8,9 +8,9 @@ from bot import phrases
 from bot.note_removals import NoteRemovals
 from bot.state.database import StateFault
 from bot.visible_names import escape_path
+from bot.web.changes import OVER_HTTP, new_key
 from bot.web.context import services_key
 from bot.web.forms import add_form, read_form
-from bot.web.page.note_edit import FROM_PAGE, new_key
 from bot.web.page.note_places import breadcrumbs, fault_status, folder_of, missing_page
 from bot.web.page.notes import BacklinkView, read_links, view_backlink
 from bot.web.page.rendering import page_response
@@ -57,7 +57,7 @@ async def _move(request: web.Request) -> web.Response:
     services, path = request.app[services_key], request.match_info["path"]
     to = (await read_form(request)).get("to", "").strip()
     try:
-        moving = NoteRemovals(services.memory, services.state, FROM_PAGE)
+        moving = NoteRemovals(services.memory, services.state, OVER_HTTP)
         written = await moving.move(path, add_extension(to) if to else "")
     except (MemoryFault, StateFault) as fault:
         view = replace(_view_move(path, to), problem=str(fault))
@@ -77,7 +77,7 @@ async def _delete(request: web.Request) -> web.Response:
     services, path = request.app[services_key], request.match_info["path"]
     digest = (await read_form(request)).get("digest", "")
     try:
-        await services.note_writer.delete(path, digest=digest, key=new_key(), origin=FROM_PAGE)
+        await services.note_writer.delete(path, digest=digest, key=new_key(), origin=OVER_HTTP)
     except NoteChanged:
         try:
             note = await services.memory.read_whole(path)

@@ -7,9 +7,10 @@ from aiohttp import web
 
 from bot import phrases
 from bot.state.database import StateFault
+from bot.web.changes import OVER_HTTP, new_key
 from bot.web.context import services_key
 from bot.web.forms import MAX_TEXT_FORM_BYTES, add_form, read_form
-from bot.web.page.note_edit import FROM_PAGE, explain_length, new_key
+from bot.web.page.note_edit import explain_length
 from bot.web.page.note_places import breadcrumbs, fault_status, folder_of
 from bot.web.page.rendering import page_response
 from bot.web.page.urls import NEW_NOTE_URL, NOTES_URL, folder_url, note_url
@@ -50,7 +51,7 @@ async def _take_form(request: web.Request) -> web.Response:
     text = view.text if view.text.strip() else f"# {PurePosixPath(path).stem}"
     try:
         written = await request.app[services_key].note_writer.create(
-            path, text, key=new_key(), origin=FROM_PAGE
+            path, text, key=new_key(), origin=OVER_HTTP
         )
     except (MemoryFault, StateFault) as fault:
         return _form_page(request, replace(view, problem=str(fault)), status=fault_status(fault))

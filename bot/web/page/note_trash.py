@@ -7,15 +7,15 @@ from aiohttp import web
 
 from bot import phrases
 from bot.note_writes import RestorePlan
-from bot.sanitize import one_line, strip_controls
+from bot.sanitize import cut, one_line, strip_controls
 from bot.services import Services
 from bot.state.database import StateFault
 from bot.trash import NotInTrash, find_removed, plan_restore
 from bot.visible_names import escape_path
+from bot.web.changes import OVER_HTTP, new_key
 from bot.web.context import services_key
 from bot.web.forms import add_form, read_form
 from bot.web.page.done import read_done
-from bot.web.page.note_edit import FROM_PAGE, new_key
 from bot.web.page.note_places import fault_status
 from bot.web.page.rendering import page_response
 from bot.web.page.times import PageClock, ShownTime
@@ -45,12 +45,8 @@ class TrashRow:
 
 def add_note_trash(app: web.Application) -> None:
     """Add the page and its form to the application."""
-    app.router.add_get(TRASH_URL, _show_trash)
+    app.router.add_get(TRASH_URL, _trash_page)
     add_form(app, TRASH_URL, _restore)
-
-
-async def _show_trash(request: web.Request) -> web.Response:
-    return await _trash_page(request)
 
 
 async def _restore(request: web.Request) -> web.Response:
@@ -61,7 +57,7 @@ async def _restore(request: web.Request) -> web.Response:
         return await plan_restore(await find_removed(number, services.memory), services.memory)
 
     try:
-        done = await services.note_writer.restore(find, key=new_key(), origin=FROM_PAGE)
+        done = await services.note_writer.restore(find, key=new_key(), origin=OVER_HTTP)
     except NotInTrash:
         return await _trash_page(request, problem=phrases.WEB_TRASH_GONE, status=409)
     except (MemoryFault, StateFault) as fault:
@@ -112,5 +108,5 @@ def _local(at: datetime, services: Services) -> datetime:
 
 
 def _view(item: TrashItem, text: str, words: str, at: ShownTime) -> TrashRow:
-    shown = text if len(text) <= TEXT_CHARS else f"{text[:TEXT_CHARS]}…"
-    return TrashRow(item.number, at, escape_path(item.note), item.is_whole, words, strip_controls(shown))
+    shown = strip_controls(cut(text, TEXT_CHARS))
+    return TrashRow(item.number, at, escape_path(item.note), item.is_whole, words, shown)

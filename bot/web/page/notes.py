@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from aiohttp import web
 
 from bot import phrases
+from bot.sanitize import cut
 from bot.visible_names import escape_path
 from bot.web.context import services_key, token_of
 from bot.web.page.done import read_done
@@ -210,8 +211,7 @@ async def read_links(request: web.Request, path: str) -> NoteLinks:
 
 def view_backlink(link: Backlink) -> BacklinkView:
     """Return a line that links to a note, as its page shows it."""
-    text = " ".join(link.text.split())
-    shown = text if len(text) <= MAX_LINE_CHARS else f"{text[:MAX_LINE_CHARS]}…"
+    shown = cut(" ".join(link.text.split()), MAX_LINE_CHARS)
     return BacklinkView(f"{escape_path(link.path)}:{link.line}", note_url(link.path, link.line), shown)
 
 

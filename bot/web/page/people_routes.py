@@ -1,6 +1,5 @@
 """Routes of the page about people, and of its forms. All of them need `server.token`."""
 
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from aiohttp import web
@@ -11,6 +10,7 @@ from bot.messages import PersonId
 from bot.state.access import Decision, read_decision
 from bot.state.database import StateFault
 from bot.state.links import read_links
+from bot.web.changes import new_key
 from bot.web.context import services_key
 from bot.web.forms import add_form, read_form
 from bot.web.page.done import read_done
@@ -32,16 +32,12 @@ MAX_ACCOUNT_CHARS = 200
 
 def add_people(app: web.Application) -> None:
     """Add the people to the application."""
-    app.router.add_get(PEOPLE, _show)
+    app.router.add_get(PEOPLE, _page)
     app.router.add_get(DENY, _ask_to_deny)
     add_form(app, CHANGE, _change)
     add_form(app, DENY, _deny)
     add_form(app, LINK, _link)
     add_form(app, UNLINK, _unlink)
-
-
-async def _show(request: web.Request) -> web.Response:
-    return await _page(request)
 
 
 async def _page(
@@ -78,7 +74,7 @@ async def _ask_to_deny(request: web.Request) -> web.Response:
     if found is None:
         return await _page(request, status=404, problem=phrases.WEB_NO_PERSON)
     if not found.can_change:
-        return await _page(request, status=409, problem=_explain_owner(found.person))
+        return await _page(request, status=409, problem=phrases.DENY_PAIRED_OWNER.format(person=found.person))
     return page_response(request, "deny_person.html", here=PEOPLE, shown=found)
 
 
@@ -92,11 +88,11 @@ async def _change(request: web.Request) -> web.Response:
     try:
         if await _read_decision(services, person) is None:
             return await _page(request, status=404, problem=phrases.WEB_NO_PERSON)
-        answer = await act(person, by=BY_PAGE, key=_new_key())
+        answer = await act(person, by=BY_PAGE, key=new_key())
         is_done = await _read_decision(services, person) == wanted
     except StateFault as fault:
         return _refuse(request, 503, str(fault))
-    return _done(wanted) if is_done else await _page(request, status=409, problem=_plain(answer))
+    return _done(wanted) if is_done else await _page(request, status=409, problem=answer)
 
 
 async def _deny(request: web.Request) -> web.Response:
@@ -107,11 +103,11 @@ async def _deny(request: web.Request) -> web.Response:
     try:
         if await _read_decision(services, person) is None:
             return await _page(request, status=404, problem=phrases.WEB_NO_PERSON)
-        answer = await services.pairing.deny(person, by=BY_PAGE, key=_new_key())
+        answer = await services.pairing.deny(person, by=BY_PAGE, key=new_key())
         is_done = await _read_decision(services, person) == "denied"
     except StateFault as fault:
         return _refuse(request, 503, str(fault))
-    return _done("denied") if is_done else await _page(request, status=409, problem=_plain(answer))
+    return _done("denied") if is_done else await _page(request, status=409, problem=answer)
 
 
 async def _link(request: web.Request) -> web.Response:
@@ -123,13 +119,13 @@ async def _link(request: web.Request) -> web.Response:
             request, status=400, problem=phrases.WEB_NO_ACCOUNT, person=typed[0], other=typed[1]
         )
     try:
-        answer = await linking.link(services, person, other, by=BY_PAGE, key=_new_key())
+        answer = await linking.link(services, person, other, by=BY_PAGE, key=new_key())
         is_done = await _are_linked(services, person, other)
     except StateFault as fault:
         return _refuse(request, 503, str(fault))
     if is_done:
         return _done("linked")
-    return await _page(request, status=409, problem=_plain(answer), person=typed[0], other=typed[1])
+    return await _page(request, status=409, problem=answer, person=typed[0], other=typed[1])
 
 
 async def _unlink(request: web.Request) -> web.Response:
@@ -140,9 +136,9 @@ async def _unlink(request: web.Request) -> web.Response:
     try:
         if not await _are_linked(services, person, other):
             return await _page(
-                request, status=404, problem=_plain(phrases.NOT_LINKED.format(person=person, other=other))
+                request, status=404, problem=phrases.NOT_LINKED.format(person=person, other=other)
             )
-        await linking.unlink(services, person, other, by=BY_PAGE, key=_new_key())
+        await linking.unlink(services, person, other, by=BY_PAGE, key=new_key())
     except StateFault as fault:
         return _refuse(request, 503, str(fault))
     return _done("unlinked")
@@ -158,10 +154,6 @@ def _refuse(request: web.Request, status: int, message: str) -> web.Response:
     )
 
 
-def _explain_owner(person: str) -> str:
-    return _plain(phrases.DENY_PAIRED_OWNER.format(person=person))
-
-
 async def _read_decision(services: "Services", person: PersonId) -> Decision | None:
     return await services.state.read(lambda db: read_decision(db, str(person)))
 
@@ -173,12 +165,3 @@ async def _are_linked(services: "Services", person: PersonId, other: PersonId) -
 
 def _parse(text: str) -> PersonId | None:
     return parse_person(text.strip()[:MAX_ACCOUNT_CHARS])
-
-
-def _plain(answer: str) -> str:
-    """Return an answer for a chat without its Markdown."""
-    return answer.replace("`", "")
-
-
-def _new_key() -> str:
-    return f"http/{token_hex(16)}"

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from bot import phrases
 from bot.change_texts import is_number
-from bot.messages import ChatId, PersonId
+from bot.messages import PersonId
 from bot.reminders import ReminderNotSet, format_recurrence, is_readable
+from bot.said_in_chats import format_chat
 from bot.sanitize import one_line
 from bot.timeparse import moment_in_full
 from bot.web.forms import request_key
@@ -74,17 +75,11 @@ def _reminder_view(row: "ReminderRow", services: "Services") -> ReminderView:
         else None,
         format_recurrence(row) if readable else "",
         one_line(who, limit=MAX_NAME_CHARS),
-        _name_chat(row, services),
+        format_chat(
+            row.chat, name=one_line(row.chat_name, limit=MAX_NAME_CHARS) if row.in_room else "", app=""
+        ),
         row.prompt,
     )
-
-
-def _name_chat(row: "ReminderRow", services: "Services") -> str:
-    channel = ChatId.parse(row.chat).channel
-    settings = services.settings.channels.get(channel)
-    title = settings.title if settings else one_line(channel.capitalize(), limit=MAX_NAME_CHARS)
-    name = one_line(row.chat_name, limit=MAX_NAME_CHARS) if row.in_room else ""
-    return phrases.CHAT_OF_CHANNEL.format(name=name, channel=title) if name else title
 
 
 class ReminderNotChanged(Exception):

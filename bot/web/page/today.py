@@ -82,7 +82,7 @@ class TodayView:
 
 def add_today(app: web.Application) -> None:
     """Add the page and its forms."""
-    app.router.add_get(TODAY, _today)
+    app.router.add_get(TODAY, _page)
     add_form(app, ADD_TO_LOG, _add_to_log)
     add_form(app, DECIDE, _saying_why(_decide))
     add_form(app, CANCEL_REMINDER, _saying_why(_cancel_reminder))
@@ -139,10 +139,6 @@ async def today_view(services: Services, *, all_reminders: bool = False) -> Toda
         unread=todo.shown[0].unread if todo.shown else {},
         clock=clock,
     )
-
-
-async def _today(request: web.Request) -> web.Response:
-    return await _page(request)
 
 
 async def _page(

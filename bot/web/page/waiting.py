@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from bot import phrases
 from bot.commands.people import parse_person
 from bot.pairing_requests import minutes_left
+from bot.said_in_chats import format_chat
 from bot.sanitize import one_line
 from bot.state.access import Decision, read_decision
 from bot.web.forms import request_key
@@ -47,17 +48,12 @@ async def waiting_view(services: "Services") -> tuple[WaitingView, ...]:
             each.code,
             one_line(each.person),
             each.name,
-            _title(services, each.person.partition(":")[0]),
+            format_chat(each.person.partition(":")[0], name="", app=""),
             clock.iso(each.at),
             minutes_left(each, clock.now),
         )
         for each in await services.pairing.list_pending()
     )
-
-
-def _title(services: "Services", channel: str) -> str:
-    settings = services.settings.channels.get(channel)
-    return settings.title if settings else one_line(channel.capitalize())
 
 
 async def decide(services: "Services", fields: dict[str, str]) -> str:

@@ -16,14 +16,13 @@ from bot.note_writes import OnceWriter
 from bot.search_sources import SearchSource
 from bot.services import Services
 from bot.sources_json import encode_sources
-from bot.state.changes import ChangeOrigin
 from bot.state.chat_list import read_latest_conversations
 from bot.state.database import StateFault
 from bot.tools.changes import MAX_NUMBER, ChangesBefore, ChangesLimit, ChangesOfNote
 from bot.tools.memory import memory_tools
 from bot.tools.toolbox import BadCall, Tool, did_you_mean, tool
 from bot.undo import UndoRefused
-from bot.web.changes import list_changes_over_http, undo_over_http
+from bot.web.changes import OVER_HTTP, list_changes_over_http, undo_over_http
 from bot.web.conversations import search_over_http
 from bot.web.rpc.discovery import DISCOVER, describe_methods
 from bot.web.rpc.protocol import (
@@ -123,9 +122,7 @@ def rpc_methods(services: Services) -> Methods:
     async def write(content: str, target: WriteTarget) -> dict[str, Any]:
         """Write something to today's log or to the core note. A repeated call writes again."""
         return encode_write(
-            await note_writes.write(
-                content, key=f"rpc/{token_hex(16)}", target=target, origin=ChangeOrigin("http")
-            )
+            await note_writes.write(content, key=f"rpc/{token_hex(16)}", target=target, origin=OVER_HTTP)
         )
 
     @tool
