@@ -1,6 +1,6 @@
 """Every text that the assistant itself shows to people, in English: the source of the catalogues in `bot/locales`.
 
-Read them as `phrases.NAME`, which is in the language of whoever is spoken to; as `english.NAME` only what must be
+Read them as `phrases.NAME`, which is in the language of the person who reads them; as `english.NAME` only what must be
 English. After a change here, `make languages` brings the catalogues up to date.
 """
 

@@ -1,4 +1,4 @@
-"""The texts of `bot/english.py` in the language of whoever is spoken to, looked up when they are used.
+"""The texts of `bot/english.py` in the language of the person who reads them, looked up when they are used.
 
 `phrases.NAME` has the type that it has there. It must not be kept: the next person may speak another language.
 """

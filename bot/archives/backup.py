@@ -121,7 +121,7 @@ class Backups:
         return tuple(sorted(stored, key=lambda each: (each.made_at, each.stat.st_mtime_ns), reverse=True))
 
     def find_stored(self, name: str) -> StoredBackup | None:
-        """Return the archive of this name; None if the folder has none, or the name is none of ours. It blocks."""
+        """Return the archive with this name, or None if there is no such archive or we never name one so. Blocking."""
         if (match := _NAMED.fullmatch(name)) is None:
             return None
         try:

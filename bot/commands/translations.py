@@ -221,5 +221,5 @@ def translated_help(command: Command, language: str) -> str:
 
 
 def help_of(explained: Command | Option) -> str:
-    """Return the help of a command or option in the language of whoever is spoken to."""
+    """Return the help of a command or option in the current language."""
     return translate(explained.help, current_language())

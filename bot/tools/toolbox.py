@@ -18,6 +18,7 @@ from bot.language.current import speaking
 from bot.messages import ChatId, PersonId
 from bot.models.protocol import ToolCall, ToolResult, ToolSpec
 from bot.models.tool_calls import NotAnObject, parse_arguments
+from bot.sanitize import cut
 from bot.state.changes import ChangeOrigin
 from bot.state.database import StateFault
 from memory.errors import MemoryFault
@@ -289,4 +290,4 @@ def _type_name(schema: Mapping[str, Any]) -> str:
 
 def _shorten(value: object) -> str:
     text = replace_surrogates(json.dumps(value, ensure_ascii=False, default=str))
-    return text if len(text) <= 60 else f"{text[:60]}…"
+    return cut(text, 60)
