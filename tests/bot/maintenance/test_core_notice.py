@@ -128,7 +128,7 @@ async def main():
         access = Access(AccessSettings(owners=("telegram:2",)), state)
         channels = Channels()
         channels.attach(RecordingAdapter("telegram"))
-        await CoreNotice(memory, state, access, channels, now=now, wake=die).send()
+        await CoreNotice(memory, state, access, channels, now=now, wake=die, languages=PeopleLanguages(state)).send()
 
 asyncio.run(main())
 """
