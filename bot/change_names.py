@@ -31,6 +31,8 @@ class ChangeNames:
     """The chat (`channel:name`) in which it is shown; "" for none."""
     people: Mapping[str, str] = field(default_factory=dict)
     chats: Mapping[str, str] = field(default_factory=dict)
+    uses_page: bool = False
+    """Whether what was done on the page was done by the reader: with its token, one acts as an owner."""
 
     def person(self, person: str) -> str:
         """Return "you", the name of another person, or "somebody" for ""."""
@@ -47,6 +49,8 @@ class ChangeNames:
         origin = change.origin
         if origin.person:
             return self.person(origin.person)
+        if change.is_by_page:
+            return phrases.CHANGE_YOU_ON_PAGE if self.uses_page else phrases.CHANGED_ON_PAGE
         if origin.client:
             return phrases.CHANGED_BY_CLIENT.format(client=one_line(origin.client, limit=MAX_NAME_CHARS))
         if origin.made_by in phrases.CHANGED_BY:
@@ -54,10 +58,12 @@ class ChangeNames:
         return phrases.CHANGED_BY_SEVERAL.format(chat=self.chat(origin.chat))
 
     def by(self, change: Change) -> str:
-        """Return `author` within a sentence: "by you", "over HTTP"."""
+        """Return `author` within a sentence: "by you", "on the command line"."""
         origin = change.origin
         if origin.person in self.own:
             return phrases.BY_YOU
+        if change.is_by_page:
+            return phrases.BY_YOU_ON_PAGE if self.uses_page else phrases.BY_OWNER_ON_PAGE
         if origin.person or origin.client:
             return phrases.BY_NAME.format(name=self.author(change))
         if origin.made_by in phrases.BY_MEANS:
@@ -74,8 +80,12 @@ def read_names(
     reader: PersonId | None,
     here: str = "",
     also: Iterable[str] = (),
+    on_page: bool = False,
 ) -> ChangeNames:
-    """Return the names of everybody and every chat in some changes; `also`: further people."""
+    """Return the names of everybody and every chat in some changes; `also`: further people.
+
+    `on_page`: the reader is whoever uses the page.
+    """
     origins = [each.origin for each in changes]
     people = {*(each.person for each in origins), *also} - {""}
     chats = {each.chat for each in origins} - {""}
@@ -84,6 +94,7 @@ def read_names(
         here,
         {each: name_person(db, PersonId.parse(each), access, channels) for each in people},
         {each: _name_chat(db, ChatId.parse(each), people, channels) for each in chats},
+        (on_page or reader is not None) and access.has_one_owner(db, reader),
     )
 
 

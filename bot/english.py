@@ -451,6 +451,7 @@ CHANGE_WAS_REDONE = "Change {number} redid that change."
 CHANGE_UNDO_HINT = "`/undo {number}` undoes it."
 CHANGE_FORGOTTEN = "Some of its text was forgotten, so it can't be undone."
 CHANGE_YOU = "you"
+CHANGE_YOU_ON_PAGE = "you, on the page"
 CHANGE_HERE = "this chat"
 CHANGE_PRIVATE = "a private chat on {channel}"
 CHANGE_ROOM = "a room on {channel}"
@@ -459,24 +460,29 @@ CHANGE_IMPORT = "an imported chat"
 CHANGED_BY = {
     "import": "an import",
     "cli": "the command line",
-    "http": "HTTP",
+    "http": "a program over HTTP",
     "mcp": "a program over MCP",
 }
 CHANGED_BY_CLIENT = "{client} over MCP"
 CHANGED_AT_TERMINAL = "the terminal user"
+CHANGED_ON_PAGE = "an owner, on the page"
 CHANGED_BY_SEVERAL = "several people in {chat}"
 BY_YOU = "by you"
+BY_YOU_ON_PAGE = "by you on the page"
+BY_OWNER_ON_PAGE = "by an owner on the page"
 BY_NAME = "by {name}"
 BY_SOMEBODY_ELSE = "by somebody else"
 BY_SEVERAL = "by several people in {chat}"
 BY_MEANS = {
     "import": "by an import",
     "cli": "on the command line",
-    "http": "over HTTP",
+    "http": "by a program over HTTP",
     "mcp": "by a program over MCP",
 }
 CHANGE_ADDED = "added “{new}”"
 CHANGE_REMOVED = "removed “{old}”"
+CHANGE_DELETED = "deleted the note “{title}”"
+CHANGE_RESTORED = "restored the note “{title}”"
 CHANGE_CHANGED = "“{old}” became “{new}”"
 CHANGE_BLANK = "only blank lines"
 CHANGE_MOVED = "moved or renamed the note"
@@ -558,7 +564,7 @@ WHY_MADE_BY = {
     "flush": "it was noted from the conversation in {chat}, {time}.",
     "document": "it is from a document that {who} filed in {chat}, {time}.",
     "cli": "it was written on the command line, {time}.",
-    "http": "it was written over HTTP, {time}.",
+    "http": "it was written {by}, {time}.",
     "mcp": "it was written {by}, {time}.",
     "forget": "it is what `/forget` left there, {time}.",
 }
