@@ -1,4 +1,4 @@
-"""Names of people and chats where changes to the notes are shown."""
+"""Names of people, and of chats where changes to the notes are shown."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from bot import phrases
 from bot.access import TERMINAL, Access
 from bot.messages import ChatId, PersonId
+from bot.pairing_requests import format_person, sanitize_name
 from bot.sanitize import one_line
 from bot.searchable_chats import is_private
+from bot.state.access import read_name
 from bot.state.changes import Change
 from bot.state.flushes import read_chat
 from bot.state.imports import IMPORTED
@@ -102,14 +104,28 @@ def name_person(
     db: "Connection", person: PersonId, access: Access, channels: "Mapping[str, ChannelSettings]"
 ) -> str:
     """Return what a person is called: in the settings, or on their channel; else their id."""
-    if name := access.find_name(person):
-        return name
-    if person.channel == TERMINAL:
+    if person.channel == TERMINAL and not access.find_name(person):
         return phrases.CHANGED_AT_TERMINAL
+    return find_name(db, person, access, channels) or one_line(str(person))
+
+
+def find_name(
+    db: "Connection", person: PersonId, access: Access, channels: "Mapping[str, ChannelSettings]"
+) -> str:
+    """Return what a person is called: in the settings, when owners decided, or on their channel; "" if unknown."""
+    if name := access.find_name(person) or read_name(db, str(person)):
+        return one_line(name, limit=MAX_NAME_CHARS)
     channel = channels.get(person.channel)
     private = channel.private_chat(person.id) if channel else ""
     name = read_chat(db, str(ChatId(person.channel, private)))[0] if private else ""
-    return one_line(name, limit=MAX_NAME_CHARS) or one_line(str(person))
+    return one_line(name, limit=MAX_NAME_CHARS)
+
+
+def describe_person(
+    db: "Connection", person: PersonId, access: Access, channels: "Mapping[str, ChannelSettings]"
+) -> str:
+    """Return somebody's name with their id, `Ann (telegram:7)`, fit to stand in Markdown; or only the id."""
+    return format_person(sanitize_name(find_name(db, person, access, channels)), str(person))
 
 
 def _name_chat(

@@ -624,15 +624,14 @@ LET_IN_BY_OWNER = {
     "guest": "{who} can talk with me now as a guest, without the memory. `/deny {person}` undoes that.",
 }
 """What is answered to an owner who has let somebody in."""
-ALLOW_OWNER = "{person} is already an owner and can do everything."
-DENIED = "{who} can no longer talk with me. `/allow {person}` undoes that."
-KEPT_OUT = "{who} is kept out. `/allow {person}` undoes that."
+ALLOW_OWNER = "{who} is already an owner and can do everything."
+BLOCKED = "{who} is blocked and can't talk with me. `/allow {person}` undoes that."
 DENY_OWNER = (
-    "I can't: the settings name {person} as an owner. Remove them from access.owners there, then send "
+    "I can't: the settings name {who} as an owner. Remove them from access.owners there, then send "
     "`/config reload`."
 )
 DENY_PAIRED_OWNER = (
-    "{person} is an owner. You can only undo that at the terminal where I run: "
+    "{who} is an owner. You can only undo that at the terminal where I run: "
     '`commonplace chat -m "/deny {person}"`'
 )
 DENY_TERMINAL = "Anyone at the terminal where I run can always talk with me."
@@ -657,7 +656,7 @@ PAIR_WAIT = "Too many wrong codes. Please try again in {minutes} min; `/allow US
 PAIRING_OFF = "Pairing is off (access.pairing in the settings). `/allow USER` lets somebody in."
 ASKS = (
     "{who} would like to talk with me. `/pair {code}` lets them in with the whole memory; `/pair {code} "
-    "guest` lets them in without it; `/deny {person}` keeps them out. The code expires in {minutes} min."
+    "guest` lets them in without it; `/deny {person}` blocks them. The code expires in {minutes} min."
 )
 ASKS_NO_MORE = (
     "Many people have asked within an hour, so I won't announce any more until {time}. `/pair` lists who is "
@@ -670,13 +669,13 @@ ASKS_TURNED_AWAY = (
 CHOICE_CLEAR = "Turn all away"
 CHOICE_LET_IN = "Let in"
 CHOICE_AS_GUEST = "As guest"
-CHOICE_KEEP_OUT = "Keep out"
+CHOICE_BLOCK = "Block"
 CHOICE_LET_NAME_IN = "Let in {name}"
 CHOICE_NAME_AS_GUEST = "As guest {name}"
-CHOICE_KEEP_NAME_OUT = "Keep out {name}"
+CHOICE_BLOCK_NAME = "Block {name}"
 PAIR_ASKING = (
     "Waiting for approval:\n{rows}\n\nSend somebody's line to let them in with the whole memory; add `guest` to let "
-    "them in without it. `/deny USER` keeps somebody out."
+    "them in without it. `/deny USER` blocks somebody."
 )
 PAIR_BECOME_OWNER = "To become an owner yourself, add `owner`: `/pair {code} owner`"
 PAIR_ROW = "- {who}: `/pair {code}`, expires in {minutes} min"
@@ -688,7 +687,7 @@ PAIR_CLEARED = "Done: {count} turned away. They can ask again in an hour; anyone
 PAIR_WAS_CLEARED = "That request was cleared with `/pair clear`. `/allow {person}` still lets {who} in."
 PAIR_NOT_HERE = "Others can read this chat. Please send `/pair` to me in private."
 PAIR_USED = "{who} was already let in with that code."
-PAIR_KEPT_OUT = "{who} has been kept out since then. `/allow {person}` undoes that."
+PAIR_BLOCKED = "{who} has been blocked since then. `/allow {person}` undoes that."
 WHO = (
     "Please name the person by channel and id, for example `/{command} telegram:123456`. An @name isn't enough: it "
     "may belong to somebody else tomorrow."
@@ -705,10 +704,8 @@ LINK_ITSELF = (
 LINK_NO_CHANNEL = "I don't know the channel {channel}. Please use one of these: {channels}."
 LINK_ROOM = "{person} is a room, not a person."
 LINK_TERMINAL = "In the terminal, you are `terminal:owner`."
-LINK_STRANGER = "{person} isn't allowed to talk with me. Let them in with `/allow {person}`, then link them."
-LINK_GUEST = (
-    "{person} is a guest and can't use the memory. Change that with `/allow {person}`, then link them."
-)
+LINK_STRANGER = "{who} isn't allowed to talk with me. Let them in with `/allow {person}`, then link them."
+LINK_GUEST = "{who} is a guest and can't use the memory. Change that with `/allow {person}`, then link them."
 LINK_IN_SETTINGS = (
     "The settings already say who {person} is (access.people.{name}), and they override `/link`. Change it there, "
     "then send `/config reload`."
@@ -1113,13 +1110,13 @@ WEB_DONE = {
     "cancelled": "Reminder cancelled.",
     "moved": "Reminder moved.",
     "restored": "Reminder restored.",
-    "let-in": "They can now talk with me and use the memory. I've told them.",
-    "guest": "They can now talk with me as a guest, without the memory. I've told them.",
-    "refused": "They are kept out: they can't talk with me.",
+    "let-in": "{who} can now talk with me and use the memory. I've told them.",
+    "guest": "{who} can now talk with me as a guest, without the memory. I've told them.",
+    "blocked": "{who} is blocked and can't talk with me.",
     "undone": "Change undone.",
     "redone": "Change redone.",
 }
-"""What the page says was done, by the key in its address."""
+"""What the page says was done, by the key in its address; `who` is in the address too, as an account."""
 WEB_TODAY_LOCKED = (
     "To add to the log here, and to see reminders, changes and people waiting to be let in, set `server.token`: "
     "without one, any program on this machine could do the same. To make one, run: `commonplace init page`"
@@ -1156,14 +1153,14 @@ WEB_TYPED_LINES_KEPT = (
     "first: the file is .commonplace/chat_history in the workspace."
 )
 WEB_FORGOTTEN = "Forgotten. Nobody can find or read it any more."
-WEB_NO_PERSON = "Nobody with this account has been let in or kept out. Please go back to the list of people."
+WEB_NO_PERSON = "Nobody with this account has been let in or blocked. Please go back to the list of people."
 WEB_NO_ACCOUNT = "That isn't an account. Please give the channel and the id, for example telegram:123456."
 WEB_PEOPLE_DONE = {
-    "allowed": "They can now talk with me and use the memory.",
-    "guest": "They can now talk with me as a guest, without the memory.",
-    "denied": "They are kept out: they can't talk with me.",
-    "linked": "Accounts linked: they are one person now.",
-    "unlinked": "Accounts unlinked.",
+    "allowed": "{who} can now talk with me and use the memory.",
+    "guest": "{who} can now talk with me as a guest, without the memory.",
+    "blocked": "{who} is blocked and can't talk with me.",
+    "linked": "{who} and {other} are linked: they are one person now.",
+    "unlinked": "{who} and {other} are no longer linked.",
 }
 WEB_DECIDED_HERE = "on this page"
 WEB_BUSY = "This is busy right now. It will appear as soon as it is ready."

@@ -13,7 +13,7 @@ MAX_STOPS = 120
 ORDER = [
     "Let in Ingrid",
     "Let in as a guest: Ingrid",
-    "Keep out Ingrid",
+    "Block Ingrid",
     "Open the note",
     "Yesterday",
     "Add to the log",
