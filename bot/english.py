@@ -1152,7 +1152,10 @@ WEB_TYPED_LINES_KEPT = (
     "The lines that you typed in the terminal can't be removed from its history ({reason}). Please fix that "
     "first: the file is .commonplace/chat_history in the workspace."
 )
-WEB_FORGOTTEN = "Forgotten. Nobody can find or read it any more."
+WEB_FORGOTTEN = (
+    "Forgotten: nobody can find or read it in conversations any more. Earlier backups still have it, and so does the "
+    "chat on your phone or computer."
+)
 WEB_NO_PERSON = "Nobody with this account has been let in or blocked. Please go back to the list of people."
 WEB_NO_ACCOUNT = "That isn't an account. Please give the channel and the id, for example telegram:123456."
 WEB_PEOPLE_DONE = {

@@ -476,16 +476,25 @@ async def test_a_day_is_forgotten_with_all_that_covers_it_and_the_others_stay(si
         assert piece in asked, piece
     assert is_in_a_file(site, SECRET)
     status, leads, _ = await post(site, "/conversations/1/forget", day="2026-03-02", upto=3)
-    assert (status, leads) == (303, "/conversations/1?done=forgotten")
-    shown = await page(site, leads)
-    assert phrases.WEB_FORGOTTEN in shown.by_id("main").text
+    assert (status, leads) == (303, "/conversations/1?day=2026-03-02&done=forgotten#done")
+    shown = await page(site, leads.partition("#")[0])
+    assert shown.by_id("done").text == phrases.WEB_FORGOTTEN
+    (noted,) = [each for each in shown.all("a") if each.text == written.path]
+    assert noted.attributes["href"] == f"/notes/{written.path}#L3"
+    assert f"{written.path}: Quentin is the beetle" in shown.by_id("main").text
+    for elsewhere in ("/conversations/1", "/conversations/1?done=forgotten&day=2026-03-01"):
+        assert written.path not in (await page(site, elsewhere)).by_id("main").text
+    await site.services.note_writer.edit(
+        written.path, "Quentin is the beetle", "Nobody is", key="k2", origin=ChangeOrigin("http")
+    )
+    shown = await page(site, leads.partition("#")[0])
+    assert written.path not in shown.by_id("main").text, "what is no longer in the note is not claimed to be"
     assert "first day" in shown.by_id("m1").text
     assert "third day" in shown.by_id("m4").text
     assert "Forgotten" in shown.by_id("m2").text
     assert FORGOTTEN in shown.by_id("m5").text
     assert not is_in_a_file(site, SECRET)
     assert not await site.services.state.read(forgetting.is_unfinished)
-    assert "Quentin" in (await site.services.memory.get(written.path)).text
     await talk.load()
     assert SECRET not in str(talk.messages())
 

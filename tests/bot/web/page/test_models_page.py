@@ -115,7 +115,7 @@ async def test_a_reset_makes_every_key_ready(locked: WebClient) -> None:
     assert states(locked) == [False, True]
     assert "paused until" in (await browser.open("/models")).by_id("models").text
     sent = await browser.send("/models/reset")
-    assert (sent.status, sent.location) == (303, "/models?done=reset")
+    assert (sent.status, sent.location) == (303, "/models?done=reset#done")
     assert states(locked) == [False, False]
     shown = await browser.open(sent.location)
     (told,) = (each for each in shown.all("p") if each.attributes.get("role") == "status" and each.text)
