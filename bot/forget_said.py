@@ -154,7 +154,9 @@ def _find_lines(text: str, change: Change) -> list[NotedLine]:
     """Return the lines of a note that a change wrote, other than headings."""
     written = {each for line in change.lines.new if not line.startswith("#") and (each := bare_words(line))}
     rows = enumerate(text.split("\n"), start=1)
-    return [NotedLine(change.path, number, bare_words(row)) for number, row in rows if bare_words(row) in written]
+    return [
+        NotedLine(change.path, number, bare_words(row)) for number, row in rows if bare_words(row) in written
+    ]
 
 
 async def forget_said(services: "Services", part: SaidPart, *, upto: int) -> tuple[int, str]:

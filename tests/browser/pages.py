@@ -37,6 +37,7 @@ PAGES = {
     "conversations": "/conversations",
     "imported conversations": "/conversations?kind=imported",
     "conversation": f"/conversations/{TALK}#m4",
+    "search of a conversation": f"/conversations/{TALK}/search?q=the",
     "hostile conversation": f"/conversations/{HOSTILE_TALK}",
     "conversation to forget": f"/conversations/{TALK}/forget",
     "no such conversation": "/conversations/999",

@@ -45,6 +45,7 @@ ADDRESSES = (
     "/conversations/1/export.md",
     "/conversations/1/export.jsonl",
     "/conversations/1/forget",
+    "/conversations/1/search?q=boat",
 )
 
 
@@ -444,6 +445,35 @@ async def test_a_conversation_is_downloaded_by_a_safe_name(site: WebClient) -> N
             assert "Set-Cookie" not in answer.headers
             text = await answer.text()
         assert HOSTILE in (text if kind == "md" else json.loads(text.splitlines()[1])["payload"]["text"])
+
+
+# -- searching ------------------------------------------------------------------------------------------------
+
+
+async def test_one_conversation_is_searched_and_each_result_leads_to_its_message(site: WebClient) -> None:
+    await say(site, BEN, *(UserMessage(f"nothing {n}") for n in range(ENTRIES_PER_PAGE)))
+    await say(site, BEN, UserMessage(f"the boat {HOSTILE} leaks"), AssistantMessage("Which boat?"))
+    await say(site, ROOM, UserMessage("another boat"))
+    shown = await page(site, "/conversations/1")
+    (form,) = [each for each in shown.all("form") if each.attributes.get("action", "").endswith("/search")]
+    assert form.attributes["action"] == "/conversations/1/search"
+    shown = await page(site, "/conversations/1/search?q=boat+leaks")
+    links = [each.attributes["href"] for each in shown.all("a") if "#m1" in each.attributes["href"]]
+    assert links[0] == "/conversations/1?page=2#m101"
+    assert all(each.startswith("/conversations/1?") for each in links), "only this conversation is searched"
+    assert [each.text for each in shown.all("mark")][:2] == ["boat", "leaks"]
+    assert HOSTILE in shown.by_id("main").text
+    assert not [each for each in shown.all("script") if "alert" in each.text]
+    assert "the boat" in (await page(site, links[0].partition("#")[0])).by_id("m101").text
+
+
+async def test_what_is_not_found_in_a_conversation_leads_to_the_search_of_everything(site: WebClient) -> None:
+    await say(site, BEN, UserMessage("the boat"))
+    shown = await page(site, "/conversations/1/search?q=xylophone")
+    assert "Nothing found for “xylophone” in this conversation" in shown.by_id("main").text
+    assert "/search?source=all&q=xylophone" in [each.attributes["href"] for each in shown.all("a")]
+    assert "found" not in (await page(site, "/conversations/1/search")).by_id("main").text
+    await get(site, "/conversations/999/search?q=boat", 404)
 
 
 # -- forgetting -----------------------------------------------------------------------------------------------
