@@ -30,8 +30,8 @@ from memory.tokenizer import Term, parse_query
 
 MAX_QUERY_CHARS = 1000
 """A longer query is cut."""
-MAX_PASSAGES = 50
-"""The most that one page shows, and that are counted."""
+MAX_PASSAGES = 25
+"""The most that one page shows, and that are counted; with more, it would weigh more than 60 kB."""
 MORE_PASSAGES = 10
 """How many more each "more" shows."""
 MAX_DATED = 200
