@@ -1144,6 +1144,64 @@ WEB_SETTING_SOURCES = {
     "file": "from {name}",
     "variable": "from {name}",
 }
+WEB_SETTINGS_NO_FILE = "config.toml, a new file in the folder in which I am started"
+WEB_SETTING_BY_OPTION = (
+    "It was given with --workspace when I was started, and that counts more than a file. To change it, start me with "
+    "another folder."
+)
+WEB_SETTING_BY_VARIABLE = (
+    "The environment variable `{name}` sets it, and that counts more than a file. To change it, change the variable "
+    "and restart me."
+)
+WEB_SETTING_AT_TOP = (
+    "To change it, write this line into {file}, at the top, before the first line in square brackets:"
+)
+WEB_SETTING_IN_TABLE = (
+    "To change it, write this into {file}. If the file has a line `{header}`, write only the second "
+    "line, below it:"
+)
+WEB_SETTING_IN_ENTRY = (
+    "To change it, write this line into {file}, into entry {number} of those that begin with `{header}`:"
+)
+WEB_SETTING_RELOAD = "Then send me `/config reload` in a chat."
+WEB_SETTING_RESTART = "Then restart me: `/config reload` isn't enough for it."
+WEB_SETTING_INIT = "Or run `{command}` in a terminal, which asks for it."
+WEB_SETTING_WORDS = {
+    "workspace": "folder directory data where notes are kept stored",
+    "timezone": "time zone timezone clock hour local summer time UTC",
+    "log_level": "logs logging verbose debug",
+    "agent.name": "name of the bot assistant rename called",
+    "agent.instructions": "personality tone style behaviour prompt rules",
+    "agent.language": "language German Chinese English translate speak",
+    "server.host": "address network phone open from another computer remote LAN",
+    "server.port": "address URL page website browser",
+    "server.token": "password sign in log in login page website browser security",
+    "telegram.token": "Telegram bot connect",
+    "discord.token": "Discord bot connect",
+    "access.owners": "owner admin administrator who may",
+    "access.allow": "people users family let in permission who may talk",
+    "access.guests": "guests visitors permission who may talk",
+    "access.pairing": "strangers codes approve let in",
+    "access.people": "link accounts same person family",
+    "models.chain": "language model AI LLM GPT Claude Gemini choose switch provider",
+    "models.timeout": "slow wait answer",
+    "limits.daily_tokens": "cost costs money budget spend expensive",
+    "limits.messages_per_minute": "rate limit spam flood",
+    "attachments.max_megabytes": "file size upload large documents pictures photos",
+    "speech.provider": "voice messages audio transcription speech dictation",
+    "speech.language": "voice messages audio transcription spoken language",
+    "memory.path": "notes folder directory",
+    "memory.search.final_top_k": "number of results hits more fewer",
+    "memory.embedding.provider": "search by meaning semantic vectors embeddings",
+    "memory.recall.automatic": "remember remind look up notes by itself",
+    "memory.conversations.enabled": "search chats history what was said",
+    "memory.conversations.retention_days": "old chats history how long delete privacy",
+    "memory.changes.keep_days": "undo history how long",
+    "index.url": "PostgreSQL database several computers server",
+    "backup.keep": "backups how many copies nightly",
+    "backup.at": "backups when night hour",
+}
+"""What people call a setting, by its key, besides what its name and meaning say."""
 WEB_NO_CONVERSATION = "There is no such conversation, or nothing was said on that day."
 WEB_DAY_UNKNOWN = "On an unknown day"
 WEB_FORGET_INVALID = "That isn't a day of this conversation. Please go back and use one of the links."

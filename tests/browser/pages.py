@@ -12,6 +12,7 @@ PAGES = {
     "models": "/models",
     "settings": "/settings",
     "settings found": "/settings?q=token",
+    "a setting": "/settings?q=timezone",
     "settings changed": "/settings?changed=1",
     "backups": "/backups",
     "search": "/search?q=boiler",
