@@ -30,7 +30,7 @@ MAX_VALUE_CHARS = 500
 MAX_SHOWN = 120
 """Settings on one page; only files with very many tables have more."""
 MAX_QUERY_CHARS = 200
-MAX_EXPLAINED = 12
+MAX_EXPLAINED = 6
 """Found settings of which it is shown how to change them; with more, each has a link to that."""
 _ASKING = frozenset({"set", "change", "setting", "settings", "configure", "find", "turn", "want"})
 """What people who look for a setting also type."""
