@@ -32,6 +32,7 @@ from bot.web.page.settings import add_settings
 from bot.web.request_body import MAX_BODY_BYTES, PROTOCOL_ERRORS
 from bot.web.rpc.route import add_rpc
 from bot.web.security_headers import add_headers
+from bot.web.session_cookie import add_session_cookie
 from bot.web.sign_in import SIGN_IN, add_sign_in, refuse
 from bot.web.webhooks import WebhookRoute, add_webhooks
 from memory.memory import Memory
@@ -81,6 +82,7 @@ def build_web_app(
         else HealthSources(channels, memory, timeout_seconds)
     )
     app.on_response_prepare.append(add_headers)
+    app.on_response_prepare.append(add_session_cookie)
     app.router.add_get(HEALTH, healthz)
     add_webhooks(app, hooks)
     if services:
