@@ -1081,6 +1081,14 @@ WEB_COPY_AGAIN = (
     "I can't tell whether this form came from a page of mine, so nothing was done. Copy what you wrote, and paste it "
     "where it belongs."
 )
+WEB_NO_PAGE = "There is no such page"
+WEB_NO_PAGE_HELP = "Please check the address, or use the menu above."
+WEB_ONLY_FORMS = "This address only takes forms. Please go back, or use the menu above."
+WEB_TOO_LONG = "That was too long"
+WEB_TOO_LONG_HELP = "Nothing was saved. If you go back, what you wrote should still be in the form."
+WEB_BROKEN = "Something went wrong on my side"
+WEB_BROKEN_HELP = "The log has the details. Please check whether it was done before you try again."
+WEB_UNREADABLE = "I couldn't read what your browser sent. Please go back and try again."
 WEB_TYPED = {
     "text": "Text",
     "path": "Name",

@@ -5,7 +5,7 @@ import logging
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -114,22 +114,20 @@ def is_token(given: str, token: str) -> bool:
 def guard(
     token: str,
     *,
-    open_paths: Iterable[str],
+    is_public: Callable[[str], bool],
     refuse: Refuse,
-    is_open: Callable[[str], bool] = lambda path: False,
     is_local: Callable[[web.Request], bool] = lambda request: True,
 ) -> Middleware:
     """Return a middleware that requires the token or, if there is none, a `Host` header with this machine's name.
 
-    `open_paths`, and those for which `is_open` returns True now, are public or have a check of their own; without a
-    token, only what `is_local` returns True for is answered. A session in use is renewed. Requests that another site makes a browser send are
-    rejected by `Sec-Fetch-Site` and `Origin`, forms also by their hidden field, and DNS rebinding by `Host`.
+    `is_public`: paths that are public or have a check of their own; without a token, only what `is_local` returns True
+    for is answered. A session in use is renewed. Requests that another site makes a browser send are rejected by
+    `Sec-Fetch-Site` and `Origin`, forms also by their hidden field, and DNS rebinding by `Host`.
     """
-    anybody = frozenset(open_paths)
 
     @web.middleware
     async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if request.path in anybody or is_open(request.path):
+        if is_public(request.path):
             return await handler(request)
         if not token and not names_this_machine(request):
             return refuse(request, 403, phrases.WEB_FOREIGN_HOST)

@@ -84,7 +84,15 @@ def _offer_to_send(request: web.Request, sent: RefusedForm, *, status: int) -> w
     """
     token = token_of(request.app[services_key])
     may_send = was_form_token(sent.mark, token) and _local_path(sent.address) == sent.address
-    return page_response(request, "send_again.html", status=status, sent=sent, may_send=may_send)
+    return page_response(
+        request,
+        "send_again.html",
+        status=status,
+        title=phrases.WEB_NOT_SENT_TITLE,
+        message=phrases.WEB_SEND_AGAIN if may_send else phrases.WEB_COPY_AGAIN,
+        sent=sent,
+        may_send=may_send,
+    )
 
 
 async def _show_form(request: web.Request) -> web.Response:
