@@ -1076,7 +1076,10 @@ WEB_LOCKED = (
 )
 WEB_OLD_FORM = "You opened this page before you last signed in, so nothing was done. Please open it again."
 WEB_NOT_SENT_TITLE = "Not sent yet"
-WEB_SEND_AGAIN = "You have signed in since you opened this form, so nothing was done yet. Please check what you wrote, and send it."
+WEB_SEND_AGAIN = (
+    "You have signed in since you opened this form, so nothing was done yet. Please check what you wrote, and "
+    "send it."
+)
 WEB_COPY_AGAIN = (
     "I can't tell whether this form came from a page of mine, so nothing was done. Copy what you wrote, and paste it "
     "where it belongs."

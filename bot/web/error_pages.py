@@ -14,7 +14,10 @@ from bot.web.request_body import PROTOCOL_ERRORS
 
 
 def show_error_pages(*, is_public: Callable[[str], bool]) -> Middleware:
-    """Return a middleware for errors of handlers and routes. `is_public`: paths that are no pages, or need no session."""
+    """Return a middleware for errors of handlers and routes.
+
+    `is_public`: paths that are no pages, or need no session.
+    """
 
     @web.middleware
     async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
