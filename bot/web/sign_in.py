@@ -125,8 +125,9 @@ async def _sign_out(request: web.Request) -> web.Response:
 def _form(
     request: web.Request, *, status: int, then: str, message: str, sent: RefusedForm | None = None
 ) -> web.Response:
+    then = _local_path(then)
     return page_response(
-        request, "sign_in.html", status=status, then=_local_path(then), message=message, sent=sent
+        request, "sign_in.html", status=status, reload_address=then, then=then, message=message, sent=sent
     )
 
 
