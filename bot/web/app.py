@@ -31,11 +31,12 @@ from bot.web.page.notes import add_notes
 from bot.web.page.people_routes import add_people
 from bot.web.page.routes import add_page
 from bot.web.page.settings import add_settings
+from bot.web.refused_form import SIGN_IN
 from bot.web.request_body import MAX_BODY_BYTES, PROTOCOL_ERRORS
 from bot.web.rpc.route import add_rpc
 from bot.web.security_headers import add_headers
 from bot.web.session_cookie import add_session_cookie
-from bot.web.sign_in import SIGN_IN, add_sign_in, refuse
+from bot.web.sign_in import add_sign_in, refuse
 from bot.web.webhooks import WebhookRoute, add_webhooks
 from memory.memory import Memory
 

@@ -72,7 +72,8 @@ async def read_form(
 
 def fields_read(request: web.Request) -> Mapping[str, str]:
     """Return the fields that `read_form` has returned, none if it was not called or failed."""
-    return request.get(_fields_key, {})
+    fields: Mapping[str, str] = request.get(_fields_key, {})
+    return fields
 
 
 def typed_names(request: web.Request) -> tuple[str, ...]:

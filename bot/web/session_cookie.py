@@ -12,8 +12,8 @@ _kept_key = web.RequestKey("kept_session", str)
 
 def session_cookie(request: web.Request) -> str:
     """Return the value of our cookie, "" for none; aiohttp's parser takes 20 ms for 8 kB of other cookies."""
-    if kept := request.get(_kept_key):
-        return kept
+    if _kept_key in request:
+        return request[_kept_key]
     for cookie in request.headers.get("Cookie", "").split(";"):
         name, _, value = cookie.partition("=")
         if name.strip() == SESSION:
@@ -36,16 +36,17 @@ async def add_session_cookie(request: web.Request, response: web.StreamResponse)
     session = request.get(_kept_key)
     if session is None or SESSION in response.cookies:
         return
+    # A proxy in front of us may have received it by HTTPS.
+    is_encrypted = request.secure or request.headers.get("X-Forwarded-Proto", "").lower() == "https"
+    attributes = {
+        "max-age": max(0, session_end(session) - int(time.time())),
+        "path": "/",
+        "httponly": True,
+        "samesite": "Lax",
+        "secure": is_encrypted,
+    }
     cookie = SimpleCookie({SESSION: session})
-    cookie[SESSION].update(
-        {
-            "max-age": max(0, session_end(session) - int(time.time())),
-            "path": "/",
-            "httponly": True,
-            "samesite": "Lax",
-            # A proxy in front of us may have received it by HTTPS.
-            "secure": request.secure or request.headers.get("X-Forwarded-Proto", "").lower() == "https",
-        }
-    )
+    for name, value in attributes.items():
+        cookie[SESSION][name] = value
     # Not response.set_cookie: its cookies are among the headers already.
     response.headers.add(hdrs.SET_COOKIE, cookie[SESSION].OutputString())

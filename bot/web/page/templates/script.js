@@ -11,15 +11,12 @@
 
   async function get(address) {
     const answer = await fetch(address, {headers: {Accept: "text/html"}});
-    if (answer.status === 401 && mayLeave()) location.reload();
-    if (answer.status === 401) tell("You are signed out. When you send what you wrote, you are asked for the token, and nothing is lost.");
+    if (answer.status === 401 && !hasUnsaved()) location.reload();
+    else if (answer.status === 401) tell("You are signed out. When you send what you wrote, you are asked for the token, and nothing is lost.");
     if (!answer.ok) throw new Error(String(answer.status));
     if (!unreachable.hidden) unreachable.hidden = true;
     return answer.text();
   }
-
-  // page.js answers.
-  const mayLeave = () => dispatchEvent(new Event("leave", {cancelable: true}));
 
   function tell(words) {
     if (!unreachable.hidden) return;
