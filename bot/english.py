@@ -1055,6 +1055,9 @@ REMEMBER_WHAT = (
 WEB_SIGN_IN_FIRST = "This needs the token. Please send it as `Authorization: Bearer TOKEN`."
 WEB_WRONG = "That token is wrong. Please check it and try again."
 WEB_SIGNED_OUT = "You are signed out, so nothing was done. Please sign in again."
+WEB_SIGNED_OUT_KEPT = (
+    "You are signed out, so nothing was done yet. What you wrote is below. Sign in, and you can send it."
+)
 WEB_TOO_MANY = "Too many wrong tokens came from your address. Please wait a minute."
 WEB_FOREIGN_SITE = "This request came from another site, so nothing was done."
 WEB_FOREIGN_HOST = (
@@ -1074,10 +1077,33 @@ WEB_LOCKED = (
     "This needs `server.token`: without one, any program on this machine could ask for it. To make one, run: "
     "commonplace init page"
 )
-WEB_OLD_FORM = (
-    "You opened this form before you last signed in, so nothing was done. Please go back, copy what you wrote, and "
-    "reload the page."
+WEB_OLD_FORM = "You opened this page before you last signed in, so nothing was done. Please open it again."
+WEB_NOT_SENT_TITLE = "Not sent yet"
+WEB_SEND_AGAIN = (
+    "You have signed in since you opened this form, so nothing was done yet. Please check what you wrote, and "
+    "send it."
 )
+WEB_COPY_AGAIN = (
+    "I can't tell whether this form came from a page of mine, so nothing was done. Copy what you wrote, and paste it "
+    "where it belongs."
+)
+WEB_NO_PAGE = "There is no such page"
+WEB_NO_PAGE_HELP = "Please check the address, or use the menu above."
+WEB_ONLY_FORMS = "This address only takes forms. Please go back, or use the menu above."
+WEB_TOO_LONG = "That was too long"
+WEB_TOO_LONG_HELP = "Nothing was saved. If you go back, what you wrote should still be in the form."
+WEB_BROKEN = "Something went wrong on my side"
+WEB_BROKEN_HELP = "The log has the details. Please check whether it was done before you try again."
+WEB_UNREADABLE = "I couldn't read what your browser sent. Please go back and try again."
+WEB_TYPED = {
+    "text": "Text",
+    "path": "Name",
+    "to": "New name, with its folders",
+    "when": "New time",
+    "person": "Account",
+    "other": "Same person’s other account",
+}
+"""What people type into forms, by the fields' names."""
 WEB_NOTE_DONE = {
     "saved": "Saved.",
     "created": "Created.",
