@@ -22,6 +22,7 @@ from memory.note_edits import (
     LineAnchor,
     LineCorrection,
     correct_lines,
+    exchange_lines,
     insert_lines,
     make_anchor,
     make_correction,
@@ -257,6 +258,36 @@ class LockedNote:
         except MemoryFault:
             target._remove_empty_folders()
             raise
+        self._remove_empty_folders()
+        return is_done
+
+    def plan_exchange(self, wanted: LinesReplacement) -> tuple[BeforeReplacement, LineDiff]:
+        """Return the state before `exchange_lines`, and the lines that it changes. Raises what that would."""
+        data = self._read_existing()
+        note = decode(data)
+        after = exchange_lines(note, line=wanted.line, old=wanted.old, new=wanted.new, path=self.path).data
+        above = make_anchor(split_lines(note.text), wanted.line).above
+        before = before_replacement(data, after, old=wanted.old, new=wanted.new)
+        return before, LineDiff(wanted.line, above, wanted.old, wanted.new)
+
+    def exchange_lines(self, wanted: LinesReplacement) -> None:
+        """Replace the contents of lines, without keeping them in the trash; all other bytes stay as they are.
+
+        There are as many new lines as old ones. Raises `EditRefused` if they have changed.
+        """
+        self._apply_edit(partial(exchange_lines, line=wanted.line, old=wanted.old, new=wanted.new))
+
+    @property
+    def can_exchange_lines(self) -> bool:
+        """Return whether `exchange_lines` leaves all other bytes as they are: not in damaged UTF-16."""
+        return decode(self._read_existing()).can_encode
+
+    def move_to(self, path: str) -> bool:
+        """Move the file to another path, whose lock need not be held; return False if there is a note.
+
+        Raises `NoteMissing`, `NoteUnwritable`, `PathRefused`.
+        """
+        is_done = self._move(self._locate(path))
         self._remove_empty_folders()
         return is_done
 

@@ -40,6 +40,7 @@ from memory.index.location import (
 from memory.index.protocol import IndexCounts, VectorCounts
 from memory.listing import Listing, NoteStat, Problem
 from memory.locked_note import LockedNote
+from memory.moved_links import MovedLinks
 from memory.note_days import NotesByDay, group_by_day
 from memory.note_draft import NoteDraft, WriteTarget
 from memory.note_edits import LineCorrection
@@ -333,6 +334,19 @@ class Memory:
             return await asyncio.to_thread(held)
         finally:
             self._index.note_written()
+
+    def rewrite_moved_links(self, text: str, *, path: str, to: str) -> Mapping[int, str]:
+        """Return the lines of a note's text that have to change when it is moved, by number (1-based). Blocks.
+
+        Its relative links, pictures and wikilinks then lead where they lead now.
+        """
+        links = MovedLinks(
+            self._notes.folders,
+            path,
+            to,
+            list_notes=lambda: (note.path for note in self._notes.walk().notes),
+        )
+        return links.rewrite(text)
 
     async def read_whole(self, path: str) -> WholeNote:
         """Return a whole note, as somebody edits it. Raises `NoteMissing`, `NoteUnreadable`, `PathRefused`."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from aiohttp import web
 
 from bot import phrases
-from bot.note_removals import NoteRemovals
 from bot.state.database import StateFault
 from bot.visible_names import escape_path
 from bot.web.changes import OVER_HTTP, new_key
@@ -57,8 +56,9 @@ async def _move(request: web.Request) -> web.Response:
     services, path = request.app[services_key], request.match_info["path"]
     to = (await read_form(request)).get("to", "").strip()
     try:
-        moving = NoteRemovals(services.memory, services.state, OVER_HTTP)
-        written = await moving.move(path, add_extension(to) if to else "")
+        written = await services.note_writer.move(
+            path, add_extension(to) if to else "", key=new_key(), origin=OVER_HTTP
+        )
     except (MemoryFault, StateFault) as fault:
         view = replace(_view_move(path, to), problem=str(fault))
         return await _move_page(request, view, status=fault_status(fault))

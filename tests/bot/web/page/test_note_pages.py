@@ -100,7 +100,16 @@ async def test_a_note_is_moved_and_its_links_are_told(site: WebClient) -> None:
         "a.md": "[[oslo]]\n\n[ferry](trips/oslo.md)\n",
         "north/Oslo.md": "# Oslo\n\nFerry\n",
     }
-    assert "moved or renamed" in (await get(site, "/changes?note=north/Oslo.md"))[1]
+    _, history = await get(site, "/changes?note=trips/oslo.md")
+    assert "moved the note from trips/oslo.md to north/Oslo.md" in history, "by its old name, too"
+    number = hidden(history, "number")
+    (site.folder / "memory/trips").mkdir(exist_ok=True)
+    (site.folder / "memory/trips/oslo.md").write_text("another\n")
+    status, shown = await post(site, "/undo", {"number": number, "page": "/changes"})
+    assert (status, "another note trips/oslo.md" in shown) == (409, True)
+    (site.folder / "memory/trips/oslo.md").unlink()
+    assert (await post(site, "/undo", {"number": number, "page": "/changes"}))[0] == 303
+    assert notes_of(site)["trips/oslo.md"] == "# Oslo\n\nFerry\n"
 
 
 async def test_a_note_is_moved_onto_no_other_and_out_of_no_folder(site: WebClient) -> None:
