@@ -47,6 +47,9 @@ def plan_write(note: LockedNote, intent: Mapping[str, Any]) -> tuple[dict[str, A
             return _replacement(*note.plan_rewrite(text, digest=digest), deletes=False)
         case {"delete": digest}:
             return _replacement(*note.plan_deletion(digest=digest), deletes=True)
+        case {"exchange": fields}:
+            replaced, lines = note.plan_exchange(LinesReplacement(**_with_tuples(fields)))
+            return {**intent, "before": asdict(replaced)}, lines
         case {"replace": fields, "deletes": deletes}:  # once more, since a first try was not made
             wanted = LinesReplacement(**_with_tuples(fields))
             replaced, lines, leaves_nothing = note.plan_replacement(wanted)
@@ -86,6 +89,10 @@ def apply_write(note: LockedNote, intent: Mapping[str, Any]) -> WriteResult:
             return note.correct(LineCorrection(**fields))
         case {"insert": {"block": block, "stood": stood}}:
             return note.insert(block, _line_span(stood))
+        case {"exchange": fields}:
+            wanted = LinesReplacement(**_with_tuples(fields))
+            note.exchange_lines(wanted)
+            return WriteResult(note.path, wanted.line, wanted.line + len(wanted.new) - 1, 0)
         case {"replace": fields, "deletes": deletes}:
             wanted = LinesReplacement(**_with_tuples(fields))
             return _delete(note, wanted) if deletes else note.replace(wanted)
@@ -104,7 +111,7 @@ def recover_write(note: LockedNote, intent: Mapping[str, Any]) -> WriteResult | 
             return note.finish_edit(old, new, BeforeEdit(**before))
         case {"insert": {"block": block}, "before": before}:
             return note.finish_edit("", block, BeforeEdit(**before))
-        case {"replace": fields, "before": before}:
+        case {"replace": fields, "before": before} | {"exchange": fields, "before": before}:
             return note.finish_replacement(
                 LinesReplacement(**_with_tuples(fields)), BeforeReplacement(**before)
             )

@@ -234,6 +234,23 @@ class OnceWriter:
         intent = {"rewrite": {"text": text, "digest": digest}}
         return await self._write_once(path, intent, _write_key(key, "rewrite", path), origin, existing=True)
 
+    async def set_task(
+        self, path: str, line: int, mark: str, *, is_done: bool, key: str, origin: ChangeOrigin
+    ) -> WriteResult:
+        """Check or uncheck the task in a line (1-based); nothing else in the note changes.
+
+        Raises NoteChanged if the line is no longer the one with this mark (`memory.tasks`).
+        """
+
+        def find(note: LockedNote) -> Mapping[str, Any]:
+            return {"exchange": asdict(note.plan_task(line, mark, is_done=is_done))}
+
+        async def plan() -> tuple[str, Mapping[str, Any]]:
+            return path, await self._memory.hold(path, find, existing=True)
+
+        known = await self._load_or_plan(_write_key(key, "task", path), plan)
+        return await self._write_once(known.path, known.intent, known.key, origin, existing=True)
+
     async def delete(self, path: str, *, digest: str, key: str, origin: ChangeOrigin) -> WriteResult:
         """Delete a note, which is kept in the trash. Raises NoteChanged as `rewrite` does."""
         intent = {"delete": digest}

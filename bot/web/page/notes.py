@@ -27,6 +27,7 @@ from bot.web.page.urls import (
     new_note_url,
     note_url,
     page_number,
+    tasks_url,
 )
 from memory.backlinks import NO_LINKS, Backlink, NoteLinks
 from memory.errors import MemoryFault
@@ -86,6 +87,7 @@ class NoteActions:
     move: str = ""
     delete: str = ""
     history: str = ""
+    tasks: str = ""
 
     @classmethod
     def of(cls, services: "Services", path: str) -> "NoteActions":
@@ -94,7 +96,7 @@ class NoteActions:
             return cls()
         if services.memory.find_read_only_folder(path):
             return cls(history=changes_url(note=path))
-        return cls(edit_url(path), move_url(path), delete_url(path), changes_url(note=path))
+        return cls(edit_url(path), move_url(path), delete_url(path), changes_url(note=path), tasks_url(path))
 
 
 def add_notes(app: web.Application) -> None:
@@ -157,8 +159,7 @@ def _new_note_address(services: "Services", folder: str) -> str:
 
 
 async def _note_page(request: web.Request, path: str) -> web.Response:
-    services = request.app[services_key]
-    memory = services.memory
+    memory = request.app[services_key].memory
     if "plain" in request.query:
         whole = await memory.get(path)
         return web.Response(text=whole.text, content_type="text/plain")
@@ -166,9 +167,18 @@ async def _note_page(request: web.Request, path: str) -> web.Response:
         whole = await memory.get(path)
         line = await asyncio.to_thread(find_anchor, whole.text, heading[:MAX_HEADING_CHARS])
         raise web.HTTPFound(note_url(whole.path, line))
-    first = page_number(request.query.get("line", ""))
+    return await show_note(request, path, line=page_number(request.query.get("line", "")))
+
+
+async def show_note(
+    request: web.Request, path: str, *, line: int = 1, problem: str = "", status: int = 200
+) -> web.Response:
+    """Return the page of a note from a line (1-based) on, with the problem that a form of it had. Raises MemoryFault."""
+    services = request.app[services_key]
+    memory, first = services.memory, line
     note = await memory.get(path, line=first, limit=LINES_PER_PAGE)
     links = await read_links(request, note.path)
+    actions = NoteActions.of(services, note.path)
     # In a thread: a long note takes a tenth of a second, which must not delay messages.
     html = await asyncio.to_thread(
         render_part,
@@ -177,18 +187,21 @@ async def _note_page(request: web.Request, path: str) -> web.Response:
         first_line=first,
         links=links,
         find_file=memory.file_finder(note.path).find,
+        ticks=bool(actions.edit),
     )
     folder, _, name = note.path.rpartition("/")
     return page_response(
         request,
         "note.html",
         here=NOTES_URL,
+        status=status,
         title=escape_path(name),
         path=escape_path(note.path),
         steps=breadcrumbs(folder),
         html=html,
         done=read_done(request, phrases.WEB_NOTE_DONE),
-        actions=NoteActions.of(services, note.path),
+        problem=problem,
+        actions=actions,
         linked_from=[view_backlink(each) for each in links.backlinks],
         more_links=links.more,
         plain=f"{note_url(note.path)}?plain",

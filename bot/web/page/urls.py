@@ -10,6 +10,7 @@ FILES_URL = "/files/"
 EDIT_URL = "/edit/"
 MOVE_URL = "/move/"
 DELETE_URL = "/delete/"
+TASKS_URL = "/tasks/"
 CHANGES_URL = "/changes"
 NEW_NOTE_URL = "/new-note"
 TRASH_URL = "/trash"
@@ -38,6 +39,11 @@ def edit_url(path: str) -> str:
 def move_url(path: str) -> str:
     """Return the URL of the form that moves or renames a note."""
     return MOVE_URL + quote(path)
+
+
+def tasks_url(path: str) -> str:
+    """Return the URL of the form that checks and unchecks a note's tasks."""
+    return TASKS_URL + quote(path)
 
 
 def delete_url(path: str) -> str:
