@@ -316,8 +316,11 @@ class OnceWriter:
         """
         key = _write_key(key, "undo")
         known = await self._state.read(lambda db: note_effects.find_effect(db, key))
-        last = None if known else (await self._state.read(partial(find_undoable, number=number)))[-1]
-        path, to = (known.path, known.intent.get("rename")) if known else (last.path, last.moved_from)
+        if known:
+            path, to = known.path, str(known.intent.get("rename", ""))
+        else:
+            last = (await self._state.read(partial(find_undoable, number=number)))[-1]
+            path, to = last.path, last.moved_from
         if to:
             await self._moves.undo(path, to, number, key=key, origin=origin)
         else:

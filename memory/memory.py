@@ -46,7 +46,7 @@ from memory.note_draft import NoteDraft, WriteTarget
 from memory.note_edits import LineCorrection
 from memory.note_folders import NoteFolder
 from memory.note_search import NoteSearch
-from memory.notes import Notes, NoteText
+from memory.notes import NotePart, Notes, NoteText
 from memory.progress import JobProgress, RunningJobs
 from memory.restoration import find_correction
 from memory.scan import scan_notes
@@ -393,6 +393,10 @@ class Memory:
     async def get(self, path: str, *, line: int = 1, limit: int | None = None) -> NoteText:
         """Return at most `limit` lines of a note, starting with the 1-based `line`."""
         return await asyncio.to_thread(self._notes.read, path, line=line, limit=limit)
+
+    async def get_part(self, path: str, *, line: int, weigh: Callable[[bytes], int], most: int) -> NotePart:
+        """Return the part of a note that contains a line (1-based); see `Notes.read_part`."""
+        return await asyncio.to_thread(self._notes.read_part, path, line=line, weigh=weigh, most=most)
 
     async def resolve_path(self, asked: str) -> str:
         """Return the path of the note that `asked` means; `.md` and the folder may be left out.

@@ -117,6 +117,20 @@ def render_lines(text: str, *, first_line: int = 1) -> str:
     return f'<pre tabindex="0"><code>{shown}</code></pre>\n'
 
 
+def weigh_line(line: bytes) -> int:
+    """Return about how many bytes of HTML a line of a note (UTF-8) becomes, rather too many than too few."""
+    links = line.count(b"[") + line.count(b"://")
+    weight = (
+        _ANCHOR_BYTES + len(line) + 160 * links + 12 * line.count(b"|") + 4 * sum(map(line.count, b"&<>\"'"))
+    )
+    if links or b"#" in line:
+        weight += 3 * len(line) + 60 * line.count(b"#")  # addresses have three bytes for one of other scripts
+    return weight + 6 * sum(map(line.count, b"*_`~"))
+
+
+_ANCHOR_BYTES = 65
+
+
 @cache
 def _make_renderer() -> "MarkdownIt":
     from markdown_it import MarkdownIt, rules_inline

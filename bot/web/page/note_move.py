@@ -11,7 +11,7 @@ from bot.web.changes import OVER_HTTP, new_key
 from bot.web.context import services_key
 from bot.web.forms import add_form, read_form
 from bot.web.page.note_places import breadcrumbs, fault_status, folder_of, missing_page
-from bot.web.page.notes import BacklinkView, read_links, view_backlink
+from bot.web.page.notes import read_links, view_backlinks
 from bot.web.page.rendering import page_response
 from bot.web.page.urls import DELETE_URL, MOVE_URL, NOTES_URL, TRASH_URL, delete_url, move_url, note_url
 from memory.errors import MemoryFault, NoteChanged
@@ -113,7 +113,7 @@ async def _note_form_page(
 ) -> web.Response:
     path = request.match_info["path"]
     links = await read_links(request, path)
-    linked_from: list[BacklinkView] = [view_backlink(each) for each in links.backlinks]
+    linked_from = list(view_backlinks(links.backlinks))
     return page_response(
         request,
         template,
@@ -121,6 +121,6 @@ async def _note_form_page(
         status=status,
         shown=view,
         linked_from=linked_from,
-        links=len(linked_from) + links.more,
+        links=len(links.backlinks) + links.more,
         steps=breadcrumbs(folder_of(path)),
     )

@@ -1,6 +1,7 @@
 """The notes in a browser: folder pages and note pages."""
 
 import asyncio
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Final
@@ -12,11 +13,10 @@ from bot.sanitize import cut
 from bot.visible_names import escape_path
 from bot.web.context import services_key, token_of
 from bot.web.page.done import read_done
-from bot.web.page.note_markdown import render_part
+from bot.web.page.note_markdown import render_part, weigh_line
 from bot.web.page.note_places import breadcrumbs, missing_page
 from bot.web.page.rendering import page_response
 from bot.web.page.urls import (
-    LINES_PER_PAGE,
     NOTES_URL,
     changes_url,
     count_pages,
@@ -42,6 +42,10 @@ NOTES_PER_PAGE: Final = 200
 MAX_FOLDERS: Final = 1_000
 """Subfolders that a page lists."""
 MAX_PROBLEMS: Final = 50
+PART_BYTES: Final = 36_000
+"""About how much HTML of a note a page has; with everything around it, it stays below 60 kB."""
+MAX_BACKLINK_BYTES: Final = 6_000
+"""The most that a page has of the lines that link to a note; it counts the others."""
 MAX_HEADING_CHARS: Final = 500
 """Limit for the heading that a link leads to."""
 
@@ -175,8 +179,9 @@ async def show_note(
 ) -> web.Response:
     """Return the page of a note from a line (1-based) on, with the problem that a form of it had. Raises MemoryFault."""
     services = request.app[services_key]
-    memory, first = services.memory, line
-    note = await memory.get(path, line=first, limit=LINES_PER_PAGE)
+    memory = services.memory
+    part = await memory.get_part(path, line=line, weigh=weigh_line, most=PART_BYTES)
+    note = part.text
     links = await read_links(request, note.path)
     actions = NoteActions.of(services, note.path)
     # In a thread: a long note takes a tenth of a second, which must not delay messages.
@@ -184,12 +189,13 @@ async def show_note(
         render_part,
         note.text,
         path=note.path,
-        first_line=first,
+        first_line=note.line_start,
         links=links,
         find_file=memory.file_finder(note.path).find,
         ticks=bool(actions.edit),
     )
     folder, _, name = note.path.rpartition("/")
+    backlinks = list(view_backlinks(links.backlinks))
     return page_response(
         request,
         "note.html",
@@ -202,13 +208,13 @@ async def show_note(
         done=read_done(request, phrases.WEB_NOTE_DONE),
         problem=problem,
         actions=actions,
-        linked_from=[view_backlink(each) for each in links.backlinks],
-        more_links=links.more,
+        linked_from=backlinks,
+        more_links=links.more + len(links.backlinks) - len(backlinks),
         plain=f"{note_url(note.path)}?plain",
         first=note.line_start,
         last=note.line_end,
         total=note.total_lines,
-        earlier=note_url(note.path, max(1, first - LINES_PER_PAGE)) if first > 1 else "",
+        earlier=note_url(note.path, part.earlier) if part.earlier else "",
         later=note_url(note.path, note.line_end + 1) if note.line_end < note.total_lines else "",
     )
 
@@ -222,10 +228,18 @@ async def read_links(request: web.Request, path: str) -> NoteLinks:
         return NO_LINKS
 
 
-def view_backlink(link: Backlink) -> BacklinkView:
-    """Return a line that links to a note, as its page shows it."""
-    shown = cut(" ".join(link.text.split()), MAX_LINE_CHARS)
-    return BacklinkView(f"{escape_path(link.path)}:{link.line}", note_url(link.path, link.line), shown)
+def view_backlinks(links: Iterable[Backlink]) -> Iterator[BacklinkView]:
+    """Yield the lines that link to a note as its pages show them, as many as fit."""
+    left = MAX_BACKLINK_BYTES
+    for each in links:
+        shown = cut(" ".join(each.text.split()), MAX_LINE_CHARS)
+        view = BacklinkView(f"{escape_path(each.path)}:{each.line}", note_url(each.path, each.line), shown)
+        left -= 50 + sum(
+            len(part.encode("utf-8", "replace")) for part in (view.place, view.address, view.text)
+        )
+        if left < 0:
+            return
+        yield view
 
 
 def view_note(note: NoteStat, *, zone: tzinfo | None) -> ListedNote:
