@@ -29,8 +29,9 @@ Refusal = Literal[
     "edited",
 ]
 """Why a change is not undone: there is no such change; it is already undone; it was an undo, and its change is already
-redone; `/forget` has removed its text; it changed no line; its note is gone; it moved its note, and another note has the
-old name; a later change has edited its lines or moved its note again, or somebody outside of Commonplace has edited them."""
+redone; `/forget` has removed its text; it changed no line; its note is gone; another note has the name from which it
+moved its note; a later change has edited its lines or moved its note again, or somebody outside of Commonplace has
+edited them."""
 
 
 class UndoRefused(EditRefused):

@@ -17,7 +17,7 @@ from memory.embedding_backfill import EmbeddingBackfill
 from memory.embeddings.factory import Embedding
 from memory.errors import IndexCorrupted, IndexUnavailable, NoteUnreadable
 from memory.folder_files import FileFinder, OpenedFile, open_file
-from memory.folder_listing import FolderLister, FolderListing
+from memory.folder_listing import FolderLister, FolderPage
 from memory.folder_scope import top_folders
 from memory.forgetting import NoteLines, WordsToForget
 from memory.forgotten_lines import (
@@ -38,7 +38,7 @@ from memory.index.location import (
     redact_server_address,
 )
 from memory.index.protocol import IndexCounts, VectorCounts
-from memory.listing import Listing, NoteStat, Problem
+from memory.listing import Listing, Problem
 from memory.locked_note import LockedNote
 from memory.moved_links import MovedLinks
 from memory.note_days import NotesByDay, group_by_day
@@ -74,7 +74,7 @@ HEALTH_SECONDS = 100.0
 
 STALE_SECONDS = 5.0
 """Age of the index from which a list of notes has it synced; watchers do so much sooner."""
-SYNC_SECONDS = 0.05
+SYNC_SECONDS = 0.02
 """How long a list of notes waits for the latest changes."""
 FIRST_SYNC_SECONDS = 3.0
 """… and for the first look through the notes after a start."""
@@ -418,13 +418,28 @@ class Memory:
         """Walk the folder; return every note, and every file that cannot be read as one."""
         return await asyncio.to_thread(self._notes.walk)
 
-    async def list_folder(self, path: str) -> FolderListing:
-        """Return what is in one folder; see `FolderLister.list`."""
-        return await asyncio.to_thread(self._lister.list, path)
+    async def list_folder(self, path: str, *, first: int, count: int) -> FolderPage:
+        """Return `count` entries of a folder from the one with number `first` (0-based) on, folders before notes.
 
-    async def stat_notes(self, folder: str, names: Collection[str]) -> Sequence[NoteStat]:
-        """Return the metadata of these notes in a folder, in order, without those that are gone."""
-        return await asyncio.to_thread(self._lister.stat, folder, names)
+        If there are fewer, it returns the last `count` from a multiple of `count` on. Raises as `FolderLister.list`.
+        """
+
+        def read() -> FolderPage:
+            listing = self._lister.list(path)
+            entries = len(listing.folders) + len(listing.notes)
+            start = min(first, max(entries - 1, 0) // count * count)
+            folders = listing.folders[start : start + count]
+            begin = max(start - len(listing.folders), 0)
+            names = listing.notes.between(begin, begin + count - len(folders))
+            notes = self._lister.stat(path, names)
+            titles = self._notes.read_titles([note.path for note in notes])
+            return FolderPage(folders, notes, titles, start, entries, len(listing.notes), listing.problems)
+
+        return await asyncio.to_thread(read)
+
+    async def titles_of(self, paths: Sequence[str]) -> Sequence[str]:
+        """Return the title of each note, from its beginning; "" for one that has none or cannot be read."""
+        return await asyncio.to_thread(self._notes.read_titles, paths)
 
     @property
     def has_synced(self) -> bool:
@@ -437,13 +452,14 @@ class Memory:
         They are those of the index, which is given a moment for the latest changes, and longer after a start (see
         `has_synced`). Without an index, the folder is walked.
         """
-        syncing = asyncio.ensure_future(self._index.sync_recent())
-        syncing.add_done_callback(
-            lambda task: task.cancelled() or task.exception()
-        )  # reading tells it as well
-        await asyncio.wait([syncing], timeout=SYNC_SECONDS if self.has_synced else FIRST_SYNC_SECONDS)
+        if self._index.is_stale(STALE_SECONDS):
+            syncing = asyncio.ensure_future(self._index.sync_recent())
+            syncing.add_done_callback(
+                lambda task: task.cancelled() or task.exception()
+            )  # reading tells it as well
+            await asyncio.wait([syncing], timeout=SYNC_SECONDS if self.has_synced else FIRST_SYNC_SECONDS)
         try:
-            return await self._index.read(lambda index: self._days.group(index.stamps()[0]))
+            return await self._index.read(self._days.read)
         except (IndexCorrupted, IndexUnavailable):
             listing = await self.listing()
             return await asyncio.to_thread(group_by_day, [note.path for note in listing.notes])

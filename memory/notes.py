@@ -20,6 +20,7 @@ from memory.note_file import TRIES, note_missing, read_one_version
 from memory.note_folders import NoteFolder, NoteFolders
 from memory.note_lookup import add_extension, match_notes, suggest_notes
 from memory.note_source import LoadedNote
+from memory.note_titles import HEAD_BYTES, decode_head, find_title
 from memory.paths import NotePath, format_path, open_note_folder, resolve_note_path
 from memory.trash import Trash
 from memory.whole_note import WholeNote, find_edit_fault
@@ -153,6 +154,15 @@ class Notes:
             raise _line_missing(place.path, line, total)
         text = self.blank(place.path, decode_lines(wanted))
         return NoteText(place.path, text, line, line + len(wanted) - 1, total)
+
+    def read_titles(self, paths: Sequence[str]) -> list[str]:
+        """Return the title of each note, from its first bytes; "" for one that has none or cannot be read."""
+        return [self._read_title(path) for path in paths]
+
+    def _read_title(self, path: str) -> str:
+        with suppress(MemoryFault), self._open(path) as (place, fd):
+            return find_title(self.blank(place.path, decode_head(os.read(fd, HEAD_BYTES))))
+        return ""
 
     def read_part(self, path: str, *, line: int, weigh: Callable[[bytes], int], most: int) -> NotePart:
         """Read the part of a note that contains a line (1-based); the note may be of any size.

@@ -4,12 +4,14 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
 
 from bot import phrases
-from bot.sanitize import cut
+from bot.line_origin import bare_words
+from bot.sanitize import cut, one_line
 from bot.visible_names import escape_path
 from bot.web.context import services_key, token_of
 from bot.web.page.done import read_done
@@ -32,15 +34,15 @@ from bot.web.page.urls import (
 from memory.backlinks import NO_LINKS, Backlink, NoteLinks
 from memory.errors import MemoryFault
 from memory.link_anchors import find_anchor
+from memory.link_targets import fold
 from memory.listing import NoteStat
 from memory.quantities import format_size
 
 if TYPE_CHECKING:
     from bot.services import Services
 
-NOTES_PER_PAGE: Final = 200
-MAX_FOLDERS: Final = 1_000
-"""Subfolders that a page lists."""
+ENTRIES_PER_PAGE: Final = 100
+"""Subfolders and notes of a folder on one page, which then weighs less than 60 kB."""
 MAX_PROBLEMS: Final = 50
 PART_BYTES: Final = 36_000
 """About how much HTML of a note a page has; with everything around it, it stays below 60 kB."""
@@ -51,6 +53,8 @@ MAX_HEADING_CHARS: Final = 500
 
 LINKS_SECONDS: Final = 3.0
 """How long a note's page waits for the index, which may be busy indexing many notes, to tell its links."""
+MAX_TITLE_CHARS: Final = 80
+"""Limit for the title of a note in a list."""
 MAX_LINE_CHARS: Final = 300
 """Limit for a shown line of another note."""
 
@@ -68,6 +72,8 @@ class ListedNote:
     """A note in a folder."""
 
     name: str
+    title: str
+    """"" if it has none but its name."""
     address: str
     size: str
     changed: datetime | None
@@ -126,12 +132,12 @@ async def _show_note_or_folder(request: web.Request) -> web.Response:
 
 async def _folder_page(request: web.Request, folder: str) -> web.Response:
     services = request.app[services_key]
-    listing = await services.memory.list_folder(folder)
-    count = len(listing.notes)
-    pages = count_pages(count, per_page=NOTES_PER_PAGE)
-    number = min(page_number(request.query.get("page", "")), pages)
-    names = listing.notes[(number - 1) * NOTES_PER_PAGE : number * NOTES_PER_PAGE]
-    notes = await services.memory.stat_notes(folder, names)
+    asked = page_number(request.query.get("page", ""))
+    listing = await services.memory.list_folder(
+        folder, first=(asked - 1) * ENTRIES_PER_PAGE, count=ENTRIES_PER_PAGE
+    )
+    pages = count_pages(listing.entries, per_page=ENTRIES_PER_PAGE)
+    number = listing.first // ENTRIES_PER_PAGE + 1
     zone, start = services.now().tzinfo, f"{folder}/" if folder else ""
     problems = listing.problems
     return page_response(
@@ -142,12 +148,13 @@ async def _folder_page(request: web.Request, folder: str) -> web.Response:
         done=read_done(request, phrases.WEB_NOTE_DONE),
         new_note=_new_note_address(services, folder),
         steps=breadcrumbs(folder),
-        folders=[
-            FolderLink(escape_path(name), folder_url(start + name)) for name in listing.folders[:MAX_FOLDERS]
+        folders=[FolderLink(escape_path(name), folder_url(start + name)) for name in listing.folders],
+        notes=[
+            view_note(note, title, zone=zone)
+            for note, title in zip(listing.notes, listing.titles, strict=True)
         ],
-        more_folders=max(0, len(listing.folders) - MAX_FOLDERS),
-        notes=[view_note(each, zone=zone) for each in notes],
-        count=count,
+        count=listing.all_notes,
+        entries=listing.entries,
         earlier=folder_url(folder, number - 1) if number > 1 else "",
         later=folder_url(folder, number + 1) if number < pages else "",
         number=number,
@@ -177,7 +184,7 @@ async def _note_page(request: web.Request, path: str) -> web.Response:
 async def show_note(
     request: web.Request, path: str, *, line: int = 1, problem: str = "", status: int = 200
 ) -> web.Response:
-    """Return the page of a note from a line (1-based) on, with the problem that a form of it had. Raises MemoryFault."""
+    """Return the page of a note that has a line (1-based), with the problem that a form had. Raises MemoryFault."""
     services = request.app[services_key]
     memory = services.memory
     part = await memory.get_part(path, line=line, weigh=weigh_line, most=PART_BYTES)
@@ -242,7 +249,14 @@ def view_backlinks(links: Iterable[Backlink]) -> Iterator[BacklinkView]:
         yield view
 
 
-def view_note(note: NoteStat, *, zone: tzinfo | None) -> ListedNote:
+def view_note(note: NoteStat, title: str, *, zone: tzinfo | None) -> ListedNote:
     """Return a note as its folder lists it."""
     name = note.path.rpartition("/")[2]
-    return ListedNote(escape_path(name), note_url(note.path), format_size(note.size), note.modified(zone))
+    size, changed = format_size(note.size), note.modified(zone)
+    return ListedNote(escape_path(name), view_title(title, name), note_url(note.path), size, changed)
+
+
+def view_title(title: str, name: str) -> str:
+    """Return the title of a note (file name `name`) as lists show it; "" if it says no more than the name."""
+    shown = one_line(bare_words(title), limit=MAX_TITLE_CHARS)
+    return "" if fold(shown) == fold(PurePosixPath(name).stem) else shown

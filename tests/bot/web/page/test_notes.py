@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.web.page.notes import MAX_PROBLEMS, NOTES_PER_PAGE, view_note
+from bot.web.page.notes import ENTRIES_PER_PAGE, MAX_PROBLEMS, view_note
 from memory.listing import NoteStat
 from tests.fakes import note_pages
 from tests.fakes.web_client import TOKEN, WebClient, open_web_client
@@ -183,20 +183,62 @@ async def test_the_notes_are_behind_the_token(tmp_path: Path) -> None:
 
 
 async def test_a_large_folder_comes_in_pages(site: WebClient) -> None:
-    for number in range(NOTES_PER_PAGE + 1):
+    for number in range(ENTRIES_PER_PAGE + 1):
         (site.folder / f"memory/trips/{number:03}.md").touch()
     _, first = await get(site, "/notes/trips/")
-    assert f"{NOTES_PER_PAGE + 2} notes, page 1 of 2" in first
+    assert f"{ENTRIES_PER_PAGE + 2} notes, page 1 of 2" in first
     assert 'href="/notes/trips/?page=2"' in first
     assert "oslo.md" not in first
     _, last = await get(site, "/notes/trips/?page=2")
-    assert "200.md" in last
+    assert "100.md" in last
     assert "oslo.md" in last
+
+
+async def test_many_folders_come_in_pages_too(site: WebClient) -> None:
+    for number in range(ENTRIES_PER_PAGE + 3):
+        (site.folder / f"memory/trips/f{number:03}").mkdir()
+    _, first = await get(site, "/notes/trips/")
+    assert "f099<" in first
+    assert "f100<" not in first
+    assert "oslo.md" not in first
+    for page in (2, 99):
+        _, last = await get(site, f"/notes/trips/?page={page}")
+        assert "f102<" in last
+        assert "oslo.md" in last
+        assert "f099<" not in last
+
+
+async def test_a_list_shows_titles_and_their_files(site: WebClient) -> None:
+    for name, text in (
+        ("front.md", "---\ntags: x\ntitle: The <b>house</b>\n---\n# Other\n"),
+        ("heading.md", "Some text.\n\n```\n# no\n```\n\n## A **small** boat ##\n# Later\n"),
+        ("same name.md", "# Same Name\n"),
+        ("none.md", "text #tag\n"),
+        ("late.md", "x" * 5000 + "\n# Too late\n"),
+        ("2026-11-19.md", "# Thursday\n"),
+    ):
+        (site.folder / "memory/trips" / name).write_text(text, "utf-8")
+    _, shown = await get(site, "/notes/trips/")
+    assert '>The &lt;b&gt;house&lt;/b&gt;</a> <span class="count">front.md</span>' in shown
+    assert '>A **small** boat</a> <span class="count">heading.md</span>' in shown
+    for name in ("same name.md", "none.md", "late.md"):
+        assert f">{name}</a></th>" in shown
+    await site.services.memory.sync()
+    _, days = await get(site, "/days/2026-11")
+    assert '>Thursday</a> <span class="count">Thursday, trips/2026-11-19.md</span>' in days
+
+
+async def test_a_page_of_a_large_folder_is_light(site: WebClient) -> None:
+    for number in range(ENTRIES_PER_PAGE):
+        name = f"京都と奈良の旅の計画、その{number:03}.md"
+        (site.folder / "memory/trips" / name).write_text("# 春に行く京都と奈良の旅の計画\n", "utf-8")
+    _, shown = await get(site, "/notes/trips/")
+    assert len(shown.encode()) < 60_000
 
 
 def test_a_time_that_no_calendar_has_is_not_told() -> None:
     times = (10**24, -(10**24), 0)
-    listed = [view_note(NoteStat(f"{n}.md", 1, ns, 0, 0), zone=UTC) for n, ns in enumerate(times)]
+    listed = [view_note(NoteStat(f"{n}.md", 1, ns, 0, 0), "", zone=UTC) for n, ns in enumerate(times)]
     assert [each.changed for each in listed] == [None, None, datetime(1970, 1, 1, tzinfo=UTC)]
 
 
