@@ -1089,9 +1089,13 @@ WEB_NOTE_DONE = {
     "moved": "Moved. The links in this note still work; links in other notes were not changed.",
     "deleted": "Deleted. You can restore it from the trash.",
     "restored": "Restored.",
+    "restored-as": "Restored under this name, because another note has the old one.",
     "task": "Task changed.",
 }
-WEB_TASK_CHANGED = "The line of this task has changed since you opened the note, so nothing was saved. This is the note as it is now."
+WEB_TASK_CHANGED = (
+    "The line of this task has changed since you opened the note, so nothing was saved. You see the note as it is "
+    "now."
+)
 WEB_NOTE_TOO_LONG = (
     "This text is {size}, too long to edit in a browser (at most {limit}). Please use a text editor, or split it "
     "into several notes."

@@ -55,7 +55,7 @@ from memory.settings import MemorySettings, SearchSettings
 from memory.status import CacheStatus, FolderStatus, MemoryStatus, count_embeddings
 from memory.sync import SyncReport
 from memory.synced_index import SyncedIndex
-from memory.trash import TrashItem, find_note
+from memory.trash import TrashItem, TrashPage, find_note
 from memory.whole_note import WholeNote
 from memory.write_result import WriteResult
 
@@ -485,17 +485,27 @@ class Memory:
 
     async def removed(self) -> Sequence[TrashItem]:
         """Return everything in the trash, newest first, each item with the path of its note."""
+        return await asyncio.to_thread(lambda: self._name_notes(self._notes.trash.items()))
 
-        def listed() -> Sequence[TrashItem]:
-            found = self._notes.trash.items()
-            notes = (
-                ()
-                if all(each.is_exact for each in found)
-                else [each.path for each in self._notes.walk().notes]
-            )
-            return [replace(each, note=find_note(each, notes)) for each in found]
+    async def removed_page(self, *, first: int, count: int) -> TrashPage:
+        """Return some of what is in the trash and was not restored; see `memory.trash.list_trash_page`."""
+
+        def listed() -> TrashPage:
+            page = self._notes.trash.page(first=first, count=count)
+            return replace(page, items=self._name_notes(page.items))
 
         return await asyncio.to_thread(listed)
+
+    async def find_removed(self, number: str) -> Sequence[TrashItem]:
+        """Return the items in the trash with this number; see `memory.trash.find_in_trash`."""
+        return await asyncio.to_thread(lambda: self._name_notes(self._notes.trash.find(number)))
+
+    def _name_notes(self, removed: Sequence[TrashItem]) -> Sequence[TrashItem]:
+        """Return trash items with the paths of their notes, which those of earlier versions tell vaguely."""
+        if all(each.is_exact for each in removed):
+            return removed
+        notes = [each.path for each in self._notes.walk().notes]
+        return [replace(each, note=find_note(each, notes)) for each in removed]
 
     async def read_trash(self, removed: TrashItem) -> str:
         """Return the text of a trash item, with LF line ends."""
