@@ -148,7 +148,7 @@ def find_in_trash(folder: Path, number: str) -> Sequence[TrashItem]:
 
 def _list_names(folder: Path) -> list[str]:
     try:
-        return os.listdir(folder)
+        return os.listdir(folder)  # noqa: PTH208 - pathlib takes as long as all the rest
     except FileNotFoundError:
         return []
 
