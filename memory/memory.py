@@ -503,7 +503,7 @@ class Memory:
     def _name_notes(self, removed: Sequence[TrashItem]) -> Sequence[TrashItem]:
         """Return trash items with the paths of their notes, which those of earlier versions tell vaguely."""
         if all(each.is_exact for each in removed):
-            return removed
+            return [*removed]
         notes = [each.path for each in self._notes.walk().notes]
         return [replace(each, note=find_note(each, notes)) for each in removed]
 

@@ -75,7 +75,6 @@ def test_a_number_never_means_another_item(folder: Path) -> None:
     mark_restored(folder, now[7].file)
     for each in now[100:200]:
         (folder / each.file).unlink()
-    left = list_trash(folder)
     assert [each.is_restored for each in find_in_trash(folder, now[7].number)] == [True]
     assert not any(find_in_trash(folder, each.number) for each in now[100:200:10])
     assert find_in_trash(folder, now[0].number[:3]) == ()
