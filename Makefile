@@ -98,7 +98,7 @@ endif
 	@$(PIP) --require-hashes -r requirements/runtime.txt </dev/null
 	@touch $@
 
-.venv/project: .venv/runtime pyproject.toml
+.venv/project: .venv/runtime pyproject.toml bot/version.py
 	@$(PIP) --require-hashes --upgrade --target .venv/build -r requirements/build.txt </dev/null
 	@PYTHONPATH=.venv/build $(PIP) --no-build-isolation -e . </dev/null
 	@$(PY) -m compileall -q adapters bot memory  # also where PYTHONDONTWRITEBYTECODE forbids it later

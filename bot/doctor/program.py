@@ -9,8 +9,8 @@ from pathlib import Path
 
 import apsw
 
-from bot.archives.backup import program_version
 from bot.doctor.check import Check, Topic, format_list
+from bot.version import VERSION
 from memory.index.vector_search.sqlite_vec import ExtensionMissing, load_extension
 
 TOPIC = Topic("program")
@@ -25,8 +25,7 @@ _BOUND = re.compile(r"(>=|<|==)\s*([0-9][0-9.]*)")
 
 def check_program() -> Iterator[Check]:
     """Check what is installed, without network."""
-    number = program_version()
-    yield TOPIC.ok("commonplace", number or "running from source, not installed")
+    yield TOPIC.ok("commonplace", VERSION)
     python = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info < MIN_PYTHON:
         yield TOPIC.fail("Python", f"{python} is too old", "install Python 3.11 or newer")
