@@ -44,7 +44,9 @@ def resolve_lock(uv: str, source: Path | None, lock: Path, *options: str) -> Non
     lock.write_text(HEADER + lock.read_text("utf-8").removeprefix(HEADER), "utf-8")
 
 
-def resolve_extra(uv: str, chosen: tuple[str, str], lock: Path, there: Path, dev: Path, *options: str) -> None:
+def resolve_extra(
+    uv: str, chosen: tuple[str, str], lock: Path, there: Path, dev: Path, *options: str
+) -> None:
     """Resolve what an extra or group adds to the lock `there`: it is installed into an environment with the rest.
 
     `chosen`: `("--extra", "mcp")`, for example.
