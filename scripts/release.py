@@ -88,7 +88,7 @@ def build(root: Path, target: Path) -> list[Path]:
         tree, again = Path(folder, "tree"), Path(folder, "again")
         unpack(
             subprocess.run(["git", "archive", "HEAD"], cwd=root, capture_output=True, check=True).stdout, tree
-        )  # noqa: S607
+        )
         commit_time = run(["git", "log", "-1", "--format=%ct"], root).strip()
         environment = os.environ | {"SOURCE_DATE_EPOCH": commit_time}
         command = [sys.executable, "-m", "build", "--no-isolation", "--outdir"]
@@ -120,7 +120,7 @@ def check_files(root: Path, files: Sequence[Path]) -> None:
 
 
 def audit(root: Path) -> None:
-    """Raise `ReleaseFailed` if a library that people install has a known vulnerability, or if that cannot be found out."""
+    """Raise `ReleaseFailed` if a library has a known vulnerability, or if its service cannot say of each."""
     locks = [f"--requirement=requirements/{name}.txt" for name in AUDITED]
     command = [
         tool("pip-audit"),

@@ -15,12 +15,13 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PLATFORMS = (
     "x86_64-manylinux_2_28",
     "aarch64-manylinux_2_28",
-    "x86_64-unknown-linux-musl",
-    "aarch64-unknown-linux-musl",
     "x86_64-apple-darwin",
     "aarch64-apple-darwin",
 )
-"""As uv names them. glibc 2.28 is that of Debian 10, Ubuntu 18.10 and Red Hat 8; musl is Alpine's."""
+"""As uv names them. glibc 2.28 is that of Debian 10, Ubuntu 18.10 and Red Hat 8.
+
+Not Alpine's musl: sqlite-vec has no wheel for it. Nor 32-bit ARM: ijson, numpy, Pillow, PyStemmer and sqlite-vec have none.
+"""
 
 
 def missing_wheel(uv: str, lock: Path, python: str, platform: str) -> str:
