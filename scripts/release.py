@@ -86,9 +86,9 @@ def build(root: Path, target: Path) -> list[Path]:
     """
     with tempfile.TemporaryDirectory() as folder:
         tree, again = Path(folder, "tree"), Path(folder, "again")
-        unpack(
-            subprocess.run(["git", "archive", "HEAD"], cwd=root, capture_output=True, check=True).stdout, tree
-        )
+        command = ["git", "archive", "HEAD"]
+        archive = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout  # noqa: S603
+        unpack(archive, tree)
         commit_time = run(["git", "log", "-1", "--format=%ct"], root).strip()
         environment = os.environ | {"SOURCE_DATE_EPOCH": commit_time}
         command = [sys.executable, "-m", "build", "--no-isolation", "--outdir"]

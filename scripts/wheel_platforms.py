@@ -20,7 +20,7 @@ PLATFORMS = (
 )
 """As uv names them. glibc 2.28 is that of Debian 10, Ubuntu 18.10 and Red Hat 8.
 
-Not Alpine's musl: sqlite-vec has no wheel for it. Nor 32-bit ARM: ijson, numpy, Pillow, PyStemmer and sqlite-vec have none.
+Alpine's musl is not here, since sqlite-vec has no wheel for it, nor 32-bit ARM, since five libraries have none.
 """
 
 
