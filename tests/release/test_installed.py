@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -109,7 +110,7 @@ def test_it_is_set_up_talks_and_finds_nothing_wrong(installed: Installed) -> Non
     noted = installed.output_of("commonplace", "chat", "-m", "Remember that the spare key is at Tom's")
     assert "Noted in `" in noted
     found = installed.output_of("commonplace", "chat", "-m", "Where is the spare key?")
-    assert "the spare key is at Tom's" in found
+    assert "The spare key is at Tom's." in found
     checks = installed.output_of("commonplace", "doctor")
     assert f"commonplace    {VERSION}" in checks
     assert [line for line in checks.splitlines() if line.startswith("fail")] == []
