@@ -77,7 +77,7 @@ class Installed:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("wheel")
-    build = [
+    build: list[str | Path] = [
         TOOLS / "python",
         "-m",
         "build",
@@ -112,7 +112,7 @@ def test_it_is_set_up_talks_and_finds_nothing_wrong(installed: Installed) -> Non
     found = installed.output_of("commonplace", "chat", "-m", "Where is the spare key?")
     assert "The spare key is at Tom's." in found
     checks = installed.output_of("commonplace", "doctor")
-    assert f"commonplace    {VERSION}" in checks
+    assert f"commonplace  {VERSION}\n" in checks
     assert [line for line in checks.splitlines() if line.startswith("fail")] == []
     assert str(ROOT) not in told + noted + found + checks
 

@@ -2,10 +2,14 @@
 
 import email
 import hashlib
+import json
+import os
+import re
 import subprocess
 import sys
 import tarfile
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -13,9 +17,12 @@ import pytest
 from bot.version import VERSION
 from scripts import release
 from scripts.release import ReleaseFailed
+from tests.fakes.commonplace import leads_elsewhere
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ROOT / ".venv" / "release-tools" / "bin"
+NETWORK = {name: value for name, value in os.environ.items() if leads_elsewhere(name)}
+"""How this machine reaches a registry, before the fixture for all tests takes it away."""
 needs_tools = pytest.mark.skipif(
     not (TOOLS.parent / "installed").exists(),
     reason="the tools for a release are not installed; make release-tools",
@@ -95,10 +102,16 @@ def test_checksums_are_those_that_sha256sum_reads(tmp_path: Path) -> None:
 # -- what is built ------------------------------------------------------------------------------------------
 
 
-def with_tools(call: str) -> None:
+def with_tools(call: str, environment: Mapping[str, str] | None = None) -> None:
     """Do something in the environment that has the tools."""
     code = f"from pathlib import Path; from scripts import release; {call}"
-    done = subprocess.run([TOOLS / "python", "-c", code], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [TOOLS / "python", "-c", code],
+        cwd=ROOT,
+        env={**os.environ, **(environment or {})},
+        capture_output=True,
+        text=True,
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -144,3 +157,20 @@ def test_a_registry_would_take_both(built: tuple[Path, Path]) -> None:
     with_tools(
         f"release.check_files(Path({str(ROOT)!r}), [Path(each) for each in {list(map(str, built))!r}])"
     )
+
+
+@needs_tools
+@pytest.mark.thorough
+def test_the_bill_of_materials_names_what_is_installed(built: tuple[Path, Path], tmp_path: Path) -> None:
+    target = tmp_path / "bill.json"
+    with_tools(
+        f"release.write_sbom(Path({str(ROOT)!r}), Path({str(built[1])!r}), '1.2.3', Path({str(target)!r}))",
+        environment=NETWORK,
+    )
+    bill = json.loads(target.read_text("utf-8"))
+    assert (bill["bomFormat"], bill["metadata"]["component"]["version"]) == ("CycloneDX", "1.2.3")
+    locked = re.findall(r"^([\w.-]+)==", (ROOT / "requirements/runtime.txt").read_text("utf-8"), re.MULTILINE)
+    named = {re.sub("[._]", "-", each["name"].lower()) for each in bill["components"]}
+    assert named <= set(locked)
+    assert named >= {"aiohttp", "apsw", "discord-py", "python-telegram-bot", "sqlite-vec"}
+    assert str(ROOT) not in target.read_text("utf-8")

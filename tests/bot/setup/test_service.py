@@ -188,26 +188,12 @@ def test_launchd_gets_a_property_list(folder: Path) -> None:
     assert agent.start[0][:2] == ("launchctl", "bootstrap")
 
 
-LINTERS = {"plutil": ["-lint", "-s"], "plistutil": ["-o", "-", "-i"]}
-"""Apple's, and libplist's, which Debian has in libplist-utils."""
-
-
-@pytest.mark.parametrize("linter", LINTERS)
-def test_a_linter_takes_the_property_list(folder: Path, linter: str) -> None:
-    if (program := shutil.which(linter)) is None:
-        pytest.skip(f"{linter} is not installed")
-    for name in ("plain", "a & b", "<c>", "ü"):
-        file = folder / "commonplace.plist"
-        file.write_text(launchd_agent(folder / name / "config.toml", {}).text, "utf-8")
-        done = subprocess.run(
-            [program, *LINTERS[linter], str(file)], capture_output=True, text=True, check=False
-        )
-        assert (done.returncode, done.stderr) == (0, ""), name
-    file.write_text("<plist><dict><key>Label</key>", "utf-8")
-    assert (
-        subprocess.run([program, *LINTERS[linter], str(file)], capture_output=True, check=False).returncode
-        != 0
-    )
+@pytest.mark.skipif(shutil.which("plutil") is None, reason="plutil is not installed")
+def test_the_linter_of_macos_takes_the_property_list(folder: Path) -> None:
+    file = folder / "commonplace.plist"
+    file.write_text(launchd_agent(folder / "a & b" / "config.toml", {}).text, "utf-8")
+    done = subprocess.run(["plutil", "-lint", "-s", str(file)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
 async def test_launchd_is_offered_on_a_mac(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
