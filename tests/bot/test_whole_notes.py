@@ -12,6 +12,7 @@ from bot.state.changes import ChangeOrigin, find_moved_note
 from bot.trash import plan_restore
 from bot.undo import UndoRefused
 from memory.errors import EditRefused, NoteChanged, NoteExists, NoteMissing, NothingToWrite, PathRefused
+from memory.tasks import task_mark
 from tests.bot.test_change_record import recorded
 from tests.bot.test_note_writes import Machine, PowerCut, dying
 from tests.bot.test_undo import Desk, open_desk
@@ -160,6 +161,22 @@ async def test_a_moved_notes_own_links_still_lead_there_and_nothing_else_changes
     assert file.read_bytes() == LINKED
     await desk.undo(2)
     assert there.read_bytes() == MOVED
+
+
+DAMAGED = b"- [ ] caf\xe9 [b](b.md#\x81) \x8d, [c](b.md)\r\n"
+
+
+async def test_bytes_that_are_not_utf8_stay_when_their_line_changes(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory/b.md").write_text("b\n")
+    (tmp_path / "memory/a.md").write_bytes(DAMAGED)
+    (line,) = (await desk.memory.get("a.md")).text.splitlines()
+    await desk.writer.set_task("a.md", 1, task_mark(line), is_done=True, key="t", origin=PAGE)
+    await move(desk, "a.md", "x/a.md")
+    ticked = DAMAGED.replace(b"[ ]", b"[x]")
+    assert (tmp_path / "memory/x/a.md").read_bytes() == ticked.replace(b"(b.md", b"(../b.md")
+    await desk.undo(2)
+    assert (tmp_path / "memory/a.md").read_bytes() == ticked
 
 
 async def test_a_move_is_undone_although_other_lines_were_added(desk: Desk, tmp_path: Path) -> None:
