@@ -133,25 +133,41 @@ def plan_move(note: LockedNote, to: str, links: LinesReplacement | None) -> tupl
 
 
 def apply_move(note: LockedNote, target: LockedNote, links: LinesReplacement | None) -> bool:
-    """Change the links of a note and move it; return False if there is another note, and then change nothing."""
-    if links:
-        note.exchange_lines(links)
-    is_done = note.move(target)
-    if links and not is_done:
-        note.exchange_lines(replace(links, old=links.new, new=links.old))
+    """Change the links of a note and move it; return False if there is another note, and then change nothing.
+
+    Raises MemoryFault; then its links are as they were, unless somebody has edited them meanwhile.
+    """
+    if links is None:
+        return note.move(target)
+    note.exchange_lines(links)
+    try:
+        is_done = note.move(target)
+    except MemoryFault:
+        with suppress(MemoryFault):  # it may be there already, and only not certain to be on disk
+            _put_links_back(note, links)
+        raise
+    if not is_done:
+        _put_links_back(note, links)
     return is_done
 
 
 def _complete_move(note: LockedNote, to: str, intent: Mapping[str, Any]) -> bool:
-    """Move a note whose links a crash has left changed; return False if they are not, or there is another note."""
+    """Move a note whose links a crash has left changed; return False if they are not, or it cannot be moved there."""
     links, before = LinesReplacement(**_with_tuples(intent["links"])), _with_tuples(intent["before"])
     if note.finish_replacement(links, BeforeReplacement(**before)) is None:
         return False
-    is_done = note.move_to(to)
+    try:
+        is_done = note.move_to(to)
+    except MemoryFault:  # otherwise nothing could be written to the note until the other folder can be
+        is_done = note.is_missing
     if not is_done:
         with suppress(EditRefused):  # somebody has edited them meanwhile
-            note.exchange_lines(replace(links, old=links.new, new=links.old))
+            _put_links_back(note, links)
     return is_done
+
+
+def _put_links_back(note: LockedNote, links: LinesReplacement) -> None:
+    note.exchange_lines(replace(links, old=links.new, new=links.old))
 
 
 def mark_done(db: "Connection", key: str, written: WriteResult) -> None:

@@ -4,7 +4,7 @@ import errno
 import os
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -321,7 +321,9 @@ class LockedNote:
     def _move(self, place: NotePath) -> bool:
         if place == self._place:
             return False
-        with self._open_folder() as folder, open_note_folder(place, create=True) as to:
+        with self._open_folder() as folder, ExitStack() as stack:
+            with translate_errors(place.path):  # a missing folder there does not mean that this note is missing
+                to = stack.enter_context(open_note_folder(place, create=True))
             self._remove_drafts(folder)
             self._check_shared_lock()
             is_done = disk.rename_to_new(self._place.name, place.name, folder=folder, to=to)

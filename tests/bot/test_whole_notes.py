@@ -11,7 +11,16 @@ from bot.note_writes import RestorePlan
 from bot.state.changes import ChangeOrigin, find_moved_note
 from bot.trash import plan_restore
 from bot.undo import UndoRefused
-from memory.errors import EditRefused, NoteChanged, NoteExists, NoteMissing, NothingToWrite, PathRefused
+from memory.errors import (
+    EditRefused,
+    MemoryFault,
+    NoteChanged,
+    NoteExists,
+    NoteMissing,
+    NothingToWrite,
+    PathRefused,
+)
+from memory.locked_note import LockedNote
 from memory.tasks import task_mark
 from tests.bot.test_change_record import recorded
 from tests.bot.test_note_writes import Machine, PowerCut, dying
@@ -177,6 +186,33 @@ async def test_bytes_that_are_not_utf8_stay_when_their_line_changes(desk: Desk, 
     assert (tmp_path / "memory/x/a.md").read_bytes() == ticked.replace(b"(b.md", b"(../b.md")
     await desk.undo(2)
     assert (tmp_path / "memory/a.md").read_bytes() == ticked
+
+
+@pytest.mark.parametrize("dies", [False, True])
+async def test_links_are_as_they_were_if_the_note_cannot_be_moved(
+    tmp_path: Path, dies: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_desk(tmp_path) as desk:
+        file = put_linked(tmp_path)
+        (tmp_path / "memory/photo").write_bytes(b"no folder")
+        if dies:
+
+            def die(*_: object) -> bool:
+                raise PowerCut
+
+            monkeypatch.setattr(LockedNote, "move", die)
+            with pytest.raises(PowerCut):
+                await move(desk, "trips/oslo.md", "photo/b/c.md")
+            assert file.read_bytes() != LINKED
+        else:
+            with pytest.raises(MemoryFault, match=r"photo/b/c\.md"):
+                await move(desk, "trips/oslo.md", "photo/b/c.md")
+            assert file.read_bytes() == LINKED
+    async with open_desk(tmp_path) as desk:
+        await desk.writer.append("trips/oslo.md", "more", key="a", title="", origin=PAGE)
+        assert file.read_bytes() == LINKED + b"\r\n\r\nmore\r\n"
+        (made,) = await recorded(tmp_path)
+        assert made.lines.new[-1] == "more"
 
 
 async def test_a_move_is_undone_although_other_lines_were_added(desk: Desk, tmp_path: Path) -> None:
