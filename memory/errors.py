@@ -26,7 +26,7 @@ class FolderReadOnly(NoteUnwritable):
 
 
 class NothingToWrite(MemoryFault):
-    """The text to write is blank."""
+    """The text to write is blank, or is there already."""
 
 
 class TextTooLong(MemoryFault):

@@ -12,7 +12,14 @@ from typing import Protocol, TypeVar
 
 from memory import disk
 from memory.charset import DecodedNote, decode
-from memory.errors import EditRefused, MemoryFault, NoteChanged, NoteUnwritable, PathRefused
+from memory.errors import (
+    EditRefused,
+    MemoryFault,
+    NoteChanged,
+    NothingToWrite,
+    NoteUnwritable,
+    PathRefused,
+)
 from memory.line_diff import LineDiff, compare_lines, split_lines
 from memory.line_reversal import LinesReplacement
 from memory.locks import SharedLock, lock_file
@@ -265,7 +272,7 @@ class LockedNote:
     def plan_task(self, line: int, mark: str, *, is_done: bool) -> LinesReplacement:
         """Return what checks or unchecks the task in a line (1-based), for `exchange_lines`.
 
-        Raises `NoteChanged` if the line is no longer the one with this mark, `EditRefused` if it says so already.
+        Raises `NoteChanged` if the line is no longer the one with this mark, `NothingToWrite` if it says so already.
         """
         lines = split_lines(self._blank(decode(self._read_existing()).text))
         old = lines[line - 1] if 0 < line <= len(lines) else ""
@@ -273,7 +280,7 @@ class LockedNote:
             raise NoteChanged(f"Line {line} of {self.path} has changed in the meantime; nothing was written.")
         new = set_task(old, is_done=is_done)
         if new == old:
-            raise EditRefused(f"Line {line} of {self.path} already says that.")
+            raise NothingToWrite(f"Line {line} of {self.path} already says that.")
         return LinesReplacement(line, (old,), (new,))
 
     def plan_exchange(self, wanted: LinesReplacement) -> tuple[BeforeReplacement, LineDiff]:
@@ -288,7 +295,7 @@ class LockedNote:
     def exchange_lines(self, wanted: LinesReplacement) -> None:
         """Replace the contents of lines, without keeping them in the trash; all other bytes stay as they are.
 
-        There are as many new lines as old ones. Raises `EditRefused` if they have changed.
+        There are as many new lines as old ones. Raises `NoteChanged` if they have changed, `EditRefused`.
         """
         self._apply_edit(partial(exchange_lines, line=wanted.line, old=wanted.old, new=wanted.new))
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from memory.charset import DecodedNote, decode, normalize_newlines
-from memory.errors import EditRefused, TextTooLong
+from memory.errors import EditRefused, NoteChanged, TextTooLong
 from memory.formatting import clean_text, correct_line, format_lead_in
 from memory.write_recovery import find_block
 
@@ -157,17 +157,26 @@ def exchange_lines(
 ) -> Edit:
     """Replace the contents of whole lines by as many others; all line ends and all other bytes stay as they are.
 
-    Nothing counts as removed. Raises `EditRefused` if the lines have changed.
+    Nothing counts as removed. Raises `NoteChanged` if the lines have changed, `EditRefused` for damaged UTF-16.
     """
+    _check_encodable(note, path)
     pieces, shown = _LINE_END.split(note.raw), _LINE_END.split(note.shown)
-    if tuple(shown[line - 1 : line - 1 + len(old)]) != tuple(old) or not note.can_encode:
-        raise EditRefused(f"Line {line} of {path} has changed in the meantime; nothing was replaced.")
+    if tuple(shown[line - 1 : line - 1 + len(old)]) != tuple(old):
+        raise NoteChanged(f"Line {line} of {path} has changed in the meantime; nothing was replaced.")
     for at, (before, after) in enumerate(zip(old, new, strict=True), line - 1):
         if before != after:
             pieces[at] = _exchange_characters(pieces[at], before, after)
     ends = [*_LINE_END.findall(note.raw), ""]
     data = note.mark + note.encode("".join(map("".join, zip(pieces, ends, strict=True))))
     return Edit(data, b"", LineAnchor(line, ""), None, line, line + len(new) - 1, 0)
+
+
+def _check_encodable(note: DecodedNote, path: str) -> None:
+    """Raise `EditRefused` if a note cannot be written without losing what is damaged in it."""
+    if not note.can_encode:
+        raise EditRefused(
+            f"{path} is damaged {note.codec.upper()} text; save it as UTF-8 in an editor first."
+        )
 
 
 def _exchange_characters(raw: str, shown: str, new: str) -> str:
@@ -244,10 +253,7 @@ def _make_edit(note: DecodedNote, start: int, end: int, new: str, *, path: str, 
 
     Raises `EditRefused`.
     """
-    if not note.can_encode:
-        raise EditRefused(
-            f"{path} is damaged {note.codec.upper()} text; save it as UTF-8 in an editor first."
-        )
+    _check_encodable(note, path)
     raw, shown = _ensure_last_newline(note)
     eol = note.line_end
     rest = new.replace("\n", eol) + raw[end:]
@@ -391,10 +397,7 @@ def find_blocks(text: str, blocks: Iterable[str]) -> tuple[frozenset[int], froze
 
 def remove_lines(note: DecodedNote, numbers: Collection[int], *, path: str) -> bytes:
     """Return the note's bytes without the lines with these numbers, from 0. Raises `EditRefused`."""
-    if not note.can_encode:
-        raise EditRefused(
-            f"{path} is damaged {note.codec.upper()} text; save it as UTF-8 in an editor first."
-        )
+    _check_encodable(note, path)
     lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", note.raw)
     kept = "".join(line for number, line in enumerate(lines) if number not in numbers)
     return note.mark + note.encode(kept)

@@ -13,7 +13,7 @@ from bot.web.forms import add_form, read_form
 from bot.web.page.note_places import fault_status, missing_page
 from bot.web.page.notes import show_note
 from bot.web.page.urls import TASKS_URL, note_url
-from memory.errors import EditRefused, MemoryFault, NoteChanged
+from memory.errors import MemoryFault, NoteChanged, NothingToWrite
 
 _WANTED = re.compile(r"([1-9][0-9]{0,8}) ([0-9a-f]{8}) (done|open)")
 
@@ -35,10 +35,10 @@ async def _set_task(request: web.Request) -> web.Response:
         )
     except NoteChanged:
         return await _show_again(request, path, phrases.WEB_TASK_CHANGED, status=409, line=line)
+    except NothingToWrite:
+        pass  # it is so already
     except (MemoryFault, StateFault) as fault:
-        if not isinstance(fault, EditRefused):
-            return await _show_again(request, path, str(fault), status=fault_status(fault), line=line)
-        # It is so already.
+        return await _show_again(request, path, str(fault), status=fault_status(fault), line=line)
     return web.Response(status=303, headers={"Location": note_url(path, line, done="task")})
 
 

@@ -82,6 +82,15 @@ async def test_who_presses_twice_is_not_told_of_a_conflict(site: WebClient) -> N
     assert note(site) == TEXT
 
 
+async def test_a_task_in_damaged_text_is_not_called_checked(site: WebClient) -> None:
+    damaged = b"\xff\xfe" + "- [ ] milk\n".encode("utf-16-le") + b"\x00\xd8" + "x\n".encode("utf-16-le")
+    (site.folder / "memory/a.md").write_bytes(damaged)
+    ((_, _, value),) = await buttons(site)
+    status, shown = await post(site, "/tasks/a.md", {"task": value})
+    assert (status, "is damaged UTF-16-LE text" in shown) == (409, True)
+    assert note(site) == damaged
+
+
 @pytest.mark.parametrize(
     "value", ["", "4", "4 00000000 done", "0 00000000 done", "x y z", "999999999 00000000 open"]
 )
