@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from aiohttp import web
 
@@ -70,7 +70,7 @@ def refused_form(request: web.Request) -> RefusedForm | None:
     mark = others.pop(FORM_FIELD, "")
     if not any(text.strip() for text in typed.values()):
         return None
-    return RefusedForm(address, escape_path(unquote(urlsplit(address).path)), typed, others, mark)
+    return RefusedForm(address, escape_path(unquote(address.partition("?")[0])), typed, others, mark)
 
 
 def _without_prefix(fields: Mapping[str, str], prefix: str) -> dict[str, str]:

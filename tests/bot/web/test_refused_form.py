@@ -129,7 +129,9 @@ async def test_what_no_page_of_ours_has_made_can_be_copied_but_not_sent(site: We
         assert new_form_token(session, TOKEN) not in text.partition("<main")[2]
 
 
-@pytest.mark.parametrize("address", ["https://evil.example/", "//evil.example", "/a\r\nX: y", "/sign-in"])
+@pytest.mark.parametrize(
+    "address", ["https://evil.example/", "//evil.example", "//[", "//\u2100", "/a\r\nX: y", "/sign-in"]
+)
 async def test_it_is_never_sent_elsewhere(site: WebClient, address: str) -> None:
     mark = new_form_token(new_session(TOKEN, now=ENDED), TOKEN)
     fields = {f"sent.{FORM_FIELD}": mark, "sent_to": address, "typed.text": "words", "token": TOKEN}
