@@ -88,10 +88,13 @@ def mark_not_done(db: apsw.Connection, key: str) -> None:
 
 
 def mark_done(db: apsw.Connection, key: str, result: Mapping[str, Any]) -> None:
-    """Store the result and delete the text, which is in the note from here on."""
+    """Store the result and delete the text, which is in the note from here on; the path is that of the result.
+
+    So `/forget` finds the name that a note was moved to.
+    """
     db.execute(
-        "UPDATE effects SET intent = '{}', result = ? WHERE key = ? AND result IS NULL",
-        (json.dumps(result, ensure_ascii=False), key),
+        "UPDATE effects SET path = ?, intent = '{}', result = ? WHERE key = ? AND result IS NULL",
+        (str(result["path"]), json.dumps(result, ensure_ascii=False), key),
     )
 
 

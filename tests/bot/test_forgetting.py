@@ -38,6 +38,7 @@ from bot.models.protocol import (
 )
 from bot.note_writes import OnceWriter
 from bot.state import inbox, note_effects
+from bot.state.changes import ChangeOrigin
 from bot.state.database import State
 from bot.state.forgetting import ENTRIES, STORED_TEXTS, is_unfinished, read_texts
 from memory.embeddings.factory import open_embedding
@@ -468,6 +469,20 @@ async def test_an_index_in_use_is_told_and_the_notes_are_clean(house: House) -> 
         reader.close()
     assert "A trace may be left" in told
     assert house.note("a.md").read_text() == ""
+
+
+async def test_a_documents_name_is_forgotten_wherever_it_was_moved(tmp_path: Path) -> None:
+    async with opened(tmp_path) as house:
+        house.note("one.md").write_text("one\n")
+        house.note("a.md").write_text(f"# A\n\n[one](one.md)\n\n{SECRET}\n")
+        writer, origin = OnceWriter(house.memory, house.state), ChangeOrigin("http")
+        named = f"documents/2026-11-20-{SECRET}.md"
+        await writer.move("a.md", named, key="m", origin=origin)
+        await writer.move(named, "b.md", key="n", origin=origin)
+        await writer.move("b.md", named, key="o", origin=origin)
+        await house.forget(SECRET)
+        assert house.files_with("xylophag") == []
+        assert house.note("documents/2026-11-20-document.md").read_text() == "# A\n\n[one](../one.md)\n\n"
 
 
 async def test_a_journal_goes_on_after_its_open_write_was_forgotten(house: House) -> None:
