@@ -10,7 +10,7 @@ from memory.outside_code import iterate_lines_outside_code
 HEAD_BYTES: Final = 4096
 """How much of a note is read for its title."""
 MAX_TITLE_CHARS: Final = 200
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*)")
 
 
 def decode_head(head: bytes) -> str:
@@ -27,6 +27,13 @@ def find_title(text: str) -> str:
     title = front.title
     if not title and "#" in text:
         lines = iterate_lines_outside_code(text, mark="#", first_line=front.last_line + 1)
-        headings = (found[1] for _, line in lines if (found := _HEADING.match(line)) and found[1])
-        title = next(headings, "")
+        headings = (_strip_closing(found[1]) for _, line in lines if (found := _HEADING.match(line)))
+        title = next(filter(None, headings), "")
     return title[:MAX_TITLE_CHARS]
+
+
+def _strip_closing(heading: str) -> str:
+    """Return a heading without the spaces and the number signs that may end it."""
+    heading = heading.rstrip(" \t")
+    words = heading.rstrip("#")
+    return words.rstrip(" \t") if words[-1:] in (" ", "\t") else heading

@@ -3,6 +3,7 @@
 import pytest
 
 from memory.note_titles import HEAD_BYTES, decode_head, find_title
+from tests.growth import QUICK_SIZES, Case, around, assert_grows_linearly, cases
 
 
 @pytest.mark.parametrize(
@@ -17,6 +18,8 @@ from memory.note_titles import HEAD_BYTES, decode_head, find_title
         ("~~~\n# code\n~~~\n", ""),
         ("", ""),
         (f"# {'x' * 500}\n", "x" * 200),
+        ("# #1 in C# \n", "#1 in C#"),
+        ("#  #\t##\t\n", "#"),
     ],
 )
 def test_a_title_is_that_of_the_front_matter_or_the_first_heading(text: str, title: str) -> None:
@@ -28,3 +31,11 @@ def test_a_cut_head_has_whole_lines_only(codec: str) -> None:
     data = ("# Café\r\n" + "é" * 10_000).encode(codec)
     assert decode_head(data[:HEAD_BYTES]) == "# Café"
     assert decode_head("# Café\r\nx".encode(codec)) == "# Café\nx"
+
+
+SHAPES = {"spaces": around("# a", " ", "b"), "closings": around("# a", " #", "b"), "marks": around("# ", "#", "b")}
+
+
+@pytest.mark.parametrize("case", cases([("title", find_title)], SHAPES), ids=lambda case: case.name)
+def test_titles_are_found_in_linear_time(case: Case) -> None:
+    assert_grows_linearly(case, QUICK_SIZES)
