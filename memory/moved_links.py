@@ -60,7 +60,7 @@ class MovedLinks:
         """Return the lines of the note (LF line ends) that have to change, by their number (1-based)."""
         written = list(_find_targets(text))
         self._load_names({link_key(each.target) for each in written})
-        lines, changed = text.split("\n"), dict[int, str]()
+        lines, changes = text.split("\n"), dict[int, list[tuple[int, int, str]]]()
         known = dict[tuple[str, bool, bool], str | None]()
         below = (len(lines) + 1, 0)
         for each in sorted(written, key=lambda one: (one.line, one.start), reverse=True):
@@ -71,9 +71,8 @@ class MovedLinks:
             if asked not in known:
                 known[asked] = self._find_new(each) if len(known) < MAX_TARGETS else None
             if (new := known[asked]) is not None:
-                line = changed.get(each.line, lines[each.line - 1])
-                changed[each.line] = line[: each.start] + new + line[each.end :]
-        return changed
+                changes.setdefault(each.line, []).append((each.start, each.end, new))
+        return {number: _splice(lines[number - 1], reversed(each)) for number, each in changes.items()}
 
     def _find_new(self, link: WrittenTarget) -> str | None:
         """Return what a link has to say to lead where it leads now; None if it may stay, or leads nowhere."""
@@ -123,6 +122,15 @@ def replace_contents(text: str, changed: Mapping[int, str]) -> LinesReplacement 
     run = range(min(numbers), max(numbers) + 1)
     old = tuple(lines[number - 1] for number in run)
     return LinesReplacement(run[0], old, tuple(changed.get(number, lines[number - 1]) for number in run))
+
+
+def _splice(line: str, changes: Iterable[tuple[int, int, str]]) -> str:
+    """Return a line with other texts in the place of some of its parts: start and end of each, in order."""
+    pieces, at = list[str](), 0
+    for start, end, new in changes:
+        pieces += (line[at:start], new)
+        at = end
+    return "".join((*pieces, line[at:]))
 
 
 def _find_targets(text: str) -> Iterator[WrittenTarget]:

@@ -1,11 +1,13 @@
 """Links of a note that is moved."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from memory.moved_links import MovedLinks, replace_contents
 from memory.note_folders import NoteFolder, NoteFolders
+from tests.growth import Case, assert_grows_linearly, repeated
 
 NOTES = (
     *("a.md", "home.md", "trips/oslo.md", "trips/ferry.md", "trips/north/ferry.md", "work/oslo.md"),
@@ -84,6 +86,12 @@ def test_what_leads_to_no_note_stays(folders: NoteFolders, text: str) -> None:
 def test_a_note_of_many_links_takes_no_time(folders: NoteFolders) -> None:
     text = "[f](ferry.md) ![](map.png)\n" * 20_000 + "[" * 50_000 + "](" * 50_000
     assert moved(folders, "trips/oslo.md", "oslo.md", text).count("(trips/ferry.md)") == 20_000
+
+
+@pytest.mark.thorough
+def test_many_links_in_one_line_take_linear_time(folders: NoteFolders) -> None:
+    call = partial(moved, folders, "trips/oslo.md", "oslo.md")
+    assert_grows_linearly(Case("links", call, repeated("[f](ferry.md) ")), (60_000, 240_000))
 
 
 def test_the_run_of_changed_lines() -> None:
