@@ -16,8 +16,8 @@ from memory.errors import (
     EditRefused,
     MemoryFault,
     NoteChanged,
-    NothingToWrite,
     NoteUnwritable,
+    NothingToWrite,
     PathRefused,
 )
 from memory.line_diff import LineDiff, compare_lines, split_lines
@@ -329,7 +329,7 @@ class LockedNote:
         if place == self._place:
             return False
         with self._open_folder() as folder, ExitStack() as stack:
-            with translate_errors(place.path):  # a missing folder there does not mean that this note is missing
+            with translate_errors(place.path):  # the folder there: this note is not missing
                 to = stack.enter_context(open_note_folder(place, create=True))
             self._remove_drafts(folder)
             self._check_shared_lock()

@@ -180,7 +180,7 @@ def _check_encodable(note: DecodedNote, path: str) -> None:
 
 
 def _exchange_characters(raw: str, shown: str, new: str) -> str:
-    """Return what makes a line show `new` instead of `shown`; characters that stay keep their bytes, even invalid ones."""
+    """Return a line that shows `new` instead of `shown`; characters that stay keep their bytes, even invalid ones."""
     if raw == shown:
         return new
     from difflib import SequenceMatcher  # takes 3 ms, needless unless a line is damaged

@@ -33,7 +33,11 @@ def test_a_cut_head_has_whole_lines_only(codec: str) -> None:
     assert decode_head("# Café\r\nx".encode(codec)) == "# Café\nx"
 
 
-SHAPES = {"spaces": around("# a", " ", "b"), "closings": around("# a", " #", "b"), "marks": around("# ", "#", "b")}
+SHAPES = {
+    "spaces": around("# a", " ", "b"),
+    "closings": around("# a", " #", "b"),
+    "marks": around("# ", "#", "b"),
+}
 
 
 @pytest.mark.parametrize("case", cases([("title", find_title)], SHAPES), ids=lambda case: case.name)
