@@ -111,7 +111,9 @@ class NoteRemovals:
                 raise note_missing(note.path)
             note.check_nothing_hidden()
             if not (target.is_missing and self._try_move(note, target.path, partial(note.move, target))):
-                raise NoteExists(f"There is a note {format_path(target.path)} already; choose another name.")
+                raise NoteExists(
+                    "There is a note {path} already; choose another name.", path=format_path(target.path)
+                )
             return WriteResult(target.path, 1, 0, 0)
 
         return await run_to_completion(self._memory.hold_both(path, to, move))
@@ -190,4 +192,4 @@ def _new_key() -> str:
 
 
 def _keeps_changing(note: LockedNote) -> NoteUnwritable:
-    return NoteUnwritable(f"{note.path} keeps being written by another program; try again.")
+    return NoteUnwritable("{path} keeps being written by another program; try again.", path=note.path)

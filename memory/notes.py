@@ -21,6 +21,7 @@ from memory.note_folders import NoteFolder, NoteFolders
 from memory.note_lookup import add_extension, match_notes, suggest_notes
 from memory.note_source import LoadedNote
 from memory.paths import NotePath, format_path, open_note_folder, resolve_note_path
+from memory.translatable import Translatable
 from memory.trash import Trash
 from memory.whole_note import WholeNote, find_edit_fault
 from memory.write_recovery import compute_digest
@@ -141,8 +142,9 @@ class Notes:
                 if total >= line and (limit is None or total < line + limit):
                     wanted.append(raw)
         if line > max(total, 1):
-            lines = "1 line" if total == 1 else f"{total} lines"
-            raise MemoryFault(f"{place.path} has {lines}; there is no line {line}.")
+            raise MemoryFault(
+                "{path} ends at line {last}; there is no line {line}.", path=place.path, last=total, line=line
+            )
         text = self.blank(place.path, decode_lines(wanted))
         return NoteText(place.path, text, line, line + len(wanted) - 1, total)
 
@@ -164,14 +166,19 @@ class Notes:
         if len(meant) == 1:
             return meant[0]
         if meant:
-            raise NoteMissing(f"Several notes match {format_path(asked)}: {_name_paths(meant)}.")
+            raise NoteMissing(
+                "Several notes match {path}: {notes}.", path=format_path(asked), notes=_name_paths(meant)
+            )
         nearest = suggest_notes(asked, paths)
-        told = [str(note_missing(path))]
-        told += [f"The most similar: {_name_paths(nearest)}."] if nearest else []
-        told += [
-            f"{each.describe_away()}, so I couldn't look there." for each in listing.problems if each.away
-        ]
-        raise NoteMissing(" ".join(told))
+        told = note_missing(path).text
+        if nearest:
+            told = Translatable("{text} The most similar: {notes}.", text=told, notes=_name_paths(nearest))
+        for each in listing.problems:
+            if each.away:
+                told = Translatable(
+                    "{text} {problem}, so I couldn't look there.", text=told, problem=each.describe_away()
+                )
+        raise NoteMissing(told)
 
     def append(self, path: str, entry: str, *, title: str, at: str = "") -> WriteResult:
         """Append a block of Markdown (see `format_entry`); it is on disk when this returns.
@@ -278,10 +285,14 @@ class Notes:
                 os.close(fd)
         except (FileNotFoundError, NotADirectoryError):
             if why := _explain_absence(place):
-                raise NoteUnreadable(f"{format_path(path)} could not be read: {why}.") from None
+                raise NoteUnreadable(
+                    "{path} could not be read: {reason}.", path=format_path(path), reason=why
+                ) from None
             raise note_missing(path) from None
         except OSError as error:
-            raise NoteUnreadable(f"{format_path(path)} could not be read: {disk.reason(error)}.") from error
+            raise NoteUnreadable(
+                "{path} could not be read: {reason}.", path=format_path(path), reason=disk.reason(error)
+            ) from error
 
     @contextmanager
     def _hold_lock(self, path: str, *, existing: bool) -> Iterator[tuple[NotePath, SharedLock | None]]:
@@ -296,7 +307,7 @@ class Notes:
                 if resolve_note_path(self.folders, path, existing=existing) == place:
                     yield place, lock
                     return
-        raise NoteUnwritable(f"{format_path(path)} is being moved; try again.")
+        raise NoteUnwritable("{path} is being moved; try again.", path=format_path(path))
 
 
 def _mark(stat: NoteStat, mark: int) -> NoteStat:
@@ -308,16 +319,20 @@ def _explain_absence(place: NotePath) -> str:
     if not place.folder.name:
         return ""
     why = place.folder.explain_absence()
-    return why and f"the folder {place.folder.name} is away ({why})"
+    return why and Translatable(
+        "the folder {folder} is away ({reason})", folder=place.folder.name, reason=why
+    )
 
 
 def _explain_read_only(place: NotePath) -> str:
     """Return why a note may only be read, in a sentence; "" if it may be changed."""
     if place.folder.is_writable:
         return ""
-    return (
-        f"{place.path} is read-only: to allow changes in {place.folder.name}/, set `write = true` for that folder "
-        "under [[memory.folders]]."
+    return Translatable(
+        "{path} is read-only: to allow changes in {folder}/, set `write = true` for that folder under "
+        "[[memory.folders]].",
+        path=place.path,
+        folder=place.folder.name,
     )
 
 
@@ -326,9 +341,10 @@ def _check_writable(place: NotePath) -> None:
     if why := _explain_read_only(place):
         raise FolderReadOnly(why)
     if why := _explain_absence(place):
-        raise NoteUnwritable(f"{place.path} was not written: {why}.")
+        raise NoteUnwritable("{path} was not written: {reason}.", path=place.path, reason=why)
 
 
 def _name_paths(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - MAX_NOTES_NAMED} more" if len(paths) > MAX_NOTES_NAMED else ""
-    return ", ".join(map(format_path, paths[:MAX_NOTES_NAMED])) + more
+    named = ", ".join(map(format_path, paths[:MAX_NOTES_NAMED]))
+    more = len(paths) - MAX_NOTES_NAMED
+    return Translatable("{notes} and {count} more", notes=named, count=more) if more > 0 else named

@@ -6,8 +6,7 @@ import threading
 from importlib import import_module
 from typing import Any
 
-NOT_INSTALLED = "needs {name}, which is not installed: make local, in your clone"
-"""The end of a sentence that begins with the model."""
+from memory.translatable import Translatable, TranslatableError
 
 _ERROR_LEVEL = 4
 
@@ -16,8 +15,13 @@ _errors = threading.local()
 _log_callback: Any = None  # C holds no reference to it
 
 
-class LibraryUnusable(Exception):
+class LibraryUnusable(TranslatableError):
     """llama-cpp-python is missing or does not run; the text is the end of a sentence that begins with the model."""
+
+
+def not_installed(name: str) -> Translatable:
+    """Return the end of a sentence that begins with the model: a library of this name is missing."""
+    return Translatable("needs {name}, which is not installed: make local, in your clone", name=name)
 
 
 class StopFlag:
@@ -49,11 +53,12 @@ def load_library() -> Any:
         try:
             library = import_module("llama_cpp.llama_cpp")
         except ModuleNotFoundError as error:
-            raise LibraryUnusable(NOT_INSTALLED.format(name=error.name)) from None
+            raise LibraryUnusable(not_installed(str(error.name))) from None
         except (ImportError, OSError, RuntimeError) as error:
             raise LibraryUnusable(
-                f"needs llama-cpp-python, which is installed but does not run here ({error}); build it again: "
-                "pip install --force-reinstall --no-binary llama-cpp-python llama-cpp-python"
+                "needs llama-cpp-python, which is installed but does not run here ({error}); build it again: "
+                "pip install --force-reinstall --no-binary llama-cpp-python llama-cpp-python",
+                error=error,
             ) from error
         if _log_callback is None:
             _log_callback = library.llama_log_callback(_collect_error)

@@ -206,7 +206,7 @@ class Server:
             with translate_errors(self.shown):
                 yield
         except ServerUnreachable as error:
-            self._failure = (time.monotonic() + REST_SECONDS, str(error))
+            self._failure = (time.monotonic() + REST_SECONDS, error.text)
             raise
         else:
             if self._failure[1]:
