@@ -281,7 +281,7 @@ def describe_indexing(status: "MemoryStatus", services: Services) -> "Iterator[s
             else phrases.REINDEX_NOW
             if reindex.running
             else phrases.REINDEX.format(
-                last=redact_server_address(_format_last_run(reindex, now)),
+                last=_format_last_run(reindex, now, redact_server_address),
                 next=_format_time(reindex.next_run, now),
             )
         )
@@ -292,7 +292,7 @@ def describe_indexing(status: "MemoryStatus", services: Services) -> "Iterator[s
             phrases.BACKUP_NOW
             if backup.running
             else phrases.BACKUP_JOB.format(
-                last=redact_server_address(_format_last_run(backup, now)),
+                last=_format_last_run(backup, now, redact_server_address),
                 next=_format_time(backup.next_run, now),
             )
         )
@@ -301,8 +301,8 @@ def describe_indexing(status: "MemoryStatus", services: Services) -> "Iterator[s
         yield progress[:1].upper() + progress[1:]
 
 
-def _format_last_run(job: "JobStatus", now: datetime) -> str:
-    told = (_format_time(job.last_run, now), localize(job.last_outcome))
+def _format_last_run(job: "JobStatus", now: datetime, redact: Callable[[str], str]) -> str:
+    told = (_format_time(job.last_run, now), localize(redact(job.last_outcome)))
     return phrases.COMMA.join(filter(None, told)) or phrases.NEVER
 
 

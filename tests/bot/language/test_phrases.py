@@ -15,7 +15,7 @@ from bot.language.text import Text, join_sentences, localize
 from bot.quantities import duration_in_words, size_in_words
 from bot.timeparse import Recurrence, moment_in_full, rule_in_words
 from memory.errors import NoteUnreadable
-from memory.translatable import Translatable
+from memory.translatable import Translatable, TranslatableError
 from tests.fakes.table_test import table_test
 
 
@@ -104,7 +104,7 @@ def test_what_the_memory_says_is_said_in_the_language_with_what_it_was_made_of()
     error = NoteUnreadable(
         "{path} could not be read: {reason}.", path="a.md", reason=Translatable("its path is too long")
     )
-    reasons = (
+    reasons: tuple[str | TranslatableError, ...] = (
         error,
         error.text,
         Translatable("its path is too long"),
