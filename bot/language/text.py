@@ -102,6 +102,11 @@ def _is_wide(letter: str) -> bool:
     return bool(letter) and category(letter)[0] in "LP" and east_asian_width(letter) in "WF"
 
 
+def count_columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes: a Chinese letter takes two."""
+    return sum(1 + (east_asian_width(letter) in "WF") for letter in text)
+
+
 def write_number(number: str, language: str) -> str:
     """Return a number that is written as in English as a language writes it."""
     return number.translate(_SEPARATORS.get(language, {}))

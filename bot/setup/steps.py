@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from bot.setup import phrases
+from bot.setup import english
 from bot.setup.channel import set_up_channel
 from bot.setup.model import set_up_model
 from bot.setup.notes import set_up_notes
@@ -12,6 +12,7 @@ from bot.setup.page import set_up_page
 from bot.setup.service import set_up_service
 from bot.setup.setup import Setup
 from bot.setup.you import set_up_you
+from memory.translatable import Translatable
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,8 @@ class Step:
 
 
 STEPS: Sequence[Step] = (
-    Step("you", phrases.YOU_TITLE, ("name", "timezone"), set_up_you),
-    Step("model", phrases.MODEL_TITLE, ("model", "base-url", "api-key-file"), set_up_model),
+    Step("you", Translatable(english.YOU_TITLE), ("name", "timezone"), set_up_you),
+    Step("model", Translatable(english.MODEL_TITLE), ("model", "base-url", "api-key-file"), set_up_model),
     Step(
         "telegram",
         "Telegram",
@@ -38,8 +39,8 @@ STEPS: Sequence[Step] = (
     Step(
         "discord", "Discord", ("discord-token-file", "discord-owner"), partial(set_up_channel, name="discord")
     ),
-    Step("notes", phrases.NOTES_TITLE, ("vault", "vault-name", "vault-write"), set_up_notes),
-    Step("page", phrases.PAGE_TITLE, ("page-token",), set_up_page),
-    Step("service", phrases.SERVICE_TITLE, ("service", "start"), set_up_service),
+    Step("notes", Translatable(english.NOTES_TITLE), ("vault", "vault-name", "vault-write"), set_up_notes),
+    Step("page", Translatable(english.PAGE_TITLE), ("page-token",), set_up_page),
+    Step("service", Translatable(english.SERVICE_TITLE), ("service", "start"), set_up_service),
 )
 """`bot/cli/main.py` has the flags' explanations."""
