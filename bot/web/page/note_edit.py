@@ -68,7 +68,7 @@ class EditView:
 def add_note_edit(app: web.Application) -> None:
     """Add the form to the application."""
     app.router.add_get(EDIT_URL + "{path:.+}", _show_form)
-    add_form(app, EDIT_URL + "{path:.+}", _take_form)
+    add_form(app, EDIT_URL + "{path:.+}", _take_form, typed=("text",))
 
 
 def explain_length(text: str) -> str:

@@ -40,7 +40,7 @@ class NoteFormView:
 def add_note_move(app: web.Application) -> None:
     """Add the forms to the application."""
     app.router.add_get(MOVE_URL + "{path:.+}", _show_move)
-    add_form(app, MOVE_URL + "{path:.+}", _move)
+    add_form(app, MOVE_URL + "{path:.+}", _move, typed=("to",))
     app.router.add_get(DELETE_URL + "{path:.+}", _show_deletion)
     add_form(app, DELETE_URL + "{path:.+}", _delete)
 
