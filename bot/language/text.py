@@ -69,7 +69,7 @@ class _LanguageFormatter(Formatter):
 
 
 def localize(said: str | TranslatableError) -> str:
-    """Return a text that the code below us made, or an error's, in the current language; another str as it is."""
+    """Return a text or an error's text in the current language; a str that is no `Translatable` as it is."""
     return _translate_template(said, current_language())
 
 
