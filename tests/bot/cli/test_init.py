@@ -532,8 +532,10 @@ def test_it_asks_in_the_language_of_the_terminal_and_writes_the_same_settings(
         assert "Name und Zeitzone: Robin, Europe/Berlin" in told
         assert window.wait_exit() == 0
     file = commonplace.folder / "config.toml"
-    assert tomllib.loads(file.read_text())["agent"] == {"name": "Robin", "timezone": "Europe/Berlin"}
-    file.write_text(f"{file.read_text()}language = 'zh'\n")
+    written = file.read_text("utf-8")
+    assert tomllib.loads(written)["agent"]["name"] == "Robin"
+    assert written.isascii(), "in English"
+    file.write_text(written.replace('\nlanguage = ""', '\nlanguage = "zh"'))
     with open_window(commonplace, "you", LC_ALL="de_DE.UTF-8") as window:
         window.wait_for("我该叫什么名字？ [Robin]")
         window.type(b"\x03")
