@@ -497,6 +497,7 @@ CHANGE_RESTORED = "restored the note “{title}”"
 CHANGE_CHANGED = "“{old}” became “{new}”"
 CHANGE_BLANK = "only blank lines"
 CHANGE_MOVED = "moved or renamed the note"
+CHANGE_MOVED_FROM = "moved the note from {old} to {new}"
 CHANGE_UNDONE = "{what} (undone)"
 CHANGE_UNDOES = "undid #{number}: {what}"
 CHANGE_REDOES = "redid #{number}: {what}"
@@ -543,6 +544,10 @@ UNDO_REFUSED = {
     "note_gone": "{path} is gone or empty, so change {number} can't be undone.",
     "changed_later": (
         "Change {by} has since edited the lines of change {number} in {path}; please undo change {by} first."
+    ),
+    "moved_later": "Change {by} has moved {path} again since; please undo change {by} first.",
+    "name_taken": (
+        "There is another note {path} now, so change {number} can't be undone. Please rename that note first."
     ),
     "edited": "The lines of change {number} in {path} have been edited since, so I left them as they are.",
 }
@@ -1118,10 +1123,16 @@ WEB_TYPED = {
 WEB_NOTE_DONE = {
     "saved": "Saved.",
     "created": "Created.",
-    "moved": "Moved. Links in other notes were not changed.",
+    "moved": "Moved. The links in this note still work; links in other notes were not changed.",
     "deleted": "Deleted. You can restore it from the trash.",
     "restored": "Restored.",
+    "restored-as": "Restored under this name, because another note has the old one.",
+    "task": "Task changed.",
 }
+WEB_TASK_CHANGED = (
+    "The line of this task has changed since you opened the note, so nothing was saved. You see the note as it is "
+    "now."
+)
 WEB_NOTE_TOO_LONG = (
     "This text is {size}, too long to edit in a browser (at most {limit}). Please use a text editor, or split it "
     "into several notes."

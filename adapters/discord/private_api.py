@@ -19,6 +19,7 @@ import discord
 import yarl
 
 from adapters.backoff import Backoff, BackoffTimes, add_jitter
+from memory.installation import how_to_install
 from memory.translatable import Translatable, TranslatableError
 
 if TYPE_CHECKING:
@@ -99,10 +100,10 @@ class LibraryChanged(TranslatableError):
         super().__init__(
             Translatable(
                 "discord.py {version} has no {missing}: install the version that Commonplace was tested with "
-                "(pip install discord.py=={tested})",
+                "({command})",
                 version=discord.__version__,
                 missing=missing,
-                tested=TESTED,
+                command=how_to_install(f"discord.py=={TESTED}"),
             )
         )
 

@@ -26,6 +26,7 @@ from bot.web.page.note_edit import add_note_edit
 from bot.web.page.note_files import add_note_files
 from bot.web.page.note_move import add_note_move
 from bot.web.page.note_new import add_new_note
+from bot.web.page.note_tasks import add_note_tasks
 from bot.web.page.note_trash import add_note_trash
 from bot.web.page.notes import add_notes
 from bot.web.page.people_routes import add_people
@@ -105,6 +106,7 @@ def build_web_app(
         add_note_edit(app)
         add_new_note(app)
         add_note_move(app)
+        add_note_tasks(app)
         add_note_trash(app)
     return app
 

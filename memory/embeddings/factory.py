@@ -16,6 +16,7 @@ from memory.embeddings.provider_choice import (
     explain_choice,
     open_provider,
 )
+from memory.installation import how_to_add
 from memory.settings import EmbeddingSettings
 from memory.translatable import Translatable, join_texts
 
@@ -112,7 +113,8 @@ def _explain_missing_local_model(settings: EmbeddingSettings, choice: ProviderCh
         return ""
     if find_spec("llama_cpp") is None:
         return Translatable(
-            "local.model_path is set, but llama-cpp-python is not installed: make local, in your clone"
+            "local.model_path is set, but llama-cpp-python is not installed: run {command}",
+            command=how_to_add("local"),
         )
     return Translatable("local.model_path is set, but {path} does not exist", path=settings.local.model_path)
 

@@ -179,7 +179,7 @@ class LlamaCppProvider:
 
     def _load(self) -> LlamaModel:
         if not is_installed():  # otherwise over 100 MB would be downloaded that nothing can read
-            raise ModelUnusable("The local embedding model {fault}", fault=not_installed("llama_cpp"))
+            raise ModelUnusable("The local embedding model {fault}", fault=not_installed())
         try:
             path = download_model(
                 self._reference, self._cache_dir, report=self._report_progress, stopped=self._stop.is_set

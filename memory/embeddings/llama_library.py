@@ -6,6 +6,7 @@ import threading
 from importlib import import_module
 from typing import Any
 
+from memory.installation import how_to_add, how_to_install
 from memory.translatable import Translatable, TranslatableError
 
 _ERROR_LEVEL = 4
@@ -17,11 +18,6 @@ _log_callback: Any = None  # C holds no reference to it
 
 class LibraryUnusable(TranslatableError):
     """llama-cpp-python is missing or does not run; the text is the end of a sentence that begins with the model."""
-
-
-def not_installed(name: str) -> Translatable:
-    """Return the end of a sentence that begins with the model: a library of this name is missing."""
-    return Translatable("needs {name}, which is not installed: make local, in your clone", name=name)
 
 
 class StopFlag:
@@ -42,6 +38,13 @@ class StopFlag:
         return ctypes.cast(ctypes.CDLL(None).atoi, kind), ctypes.cast(self._digit, ctypes.c_void_p)
 
 
+def not_installed(module: str | None = "llama_cpp") -> Translatable:
+    """Return the end of a sentence that begins with the model and says that a module is missing."""
+    return Translatable(
+        "needs {module}, which is not installed: run {command}", module=module, command=how_to_add("local")
+    )
+
+
 def load_library() -> Any:
     """Load llama.cpp and silence it: it would log to standard error. Raises `LibraryUnusable`."""
     global _log_callback
@@ -53,12 +56,14 @@ def load_library() -> Any:
         try:
             library = import_module("llama_cpp.llama_cpp")
         except ModuleNotFoundError as error:
-            raise LibraryUnusable(not_installed(str(error.name))) from None
+            raise LibraryUnusable(not_installed(error.name)) from None
         except (ImportError, OSError, RuntimeError) as error:
             raise LibraryUnusable(
-                "needs llama-cpp-python, which is installed but does not run here ({error}); build it again: "
-                "pip install --force-reinstall --no-binary llama-cpp-python llama-cpp-python",
+                "needs llama-cpp-python, which is installed but does not run here ({error}); build it again: {command}",
                 error=error,
+                command=how_to_install(
+                    "--force-reinstall", "--no-binary", "llama-cpp-python", "llama-cpp-python"
+                ),
             ) from error
         if _log_callback is None:
             _log_callback = library.llama_log_callback(_collect_error)
