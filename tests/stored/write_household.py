@@ -21,7 +21,7 @@ ARCHIVE, READINGS = "workspace.tar.gz", "readings.json"
 
 
 def main(folder: Path) -> None:
-    """Write `folder`/workspace.tar.gz and `folder`/readings.json, the latter from a copy: reading changes a workspace."""
+    """Write `folder`/workspace.tar.gz and `folder`/readings.json; the latter from a copy, which reading changes."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         workspace, copy = Path(name, "workspace"), Path(name, "copy")
