@@ -1,13 +1,12 @@
 """A household's workspace as an earlier format stored it: the program tells all that it told before."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.fakes.commonplace import Commonplace
+from tests.stored.differences import differences
 from tests.stored.household import BEN, CLEO, FORGOTTEN, OWNER, live, open_household, pass_stored_ids, read
 from tests.stored.write_household import READINGS, unpack
 
@@ -69,20 +68,3 @@ def test_the_command_reads_it_and_undoes_an_import(workspace: Path, tmp_path: Pa
     commonplace.output_of("import", "--undo", "2")
     assert not (workspace / "memory" / "Bread.md").exists()
     assert json.loads(commonplace.output_of("memory", "changes", "--json"))["changes"]
-
-
-def differences(before: Any, after: Any, place: str = "") -> list[str]:
-    """Return where `after` lacks something of `before`; what is new in it is no difference."""
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
-        return [
-            found
-            for key, value in before.items()
-            for found in differences(value, after.get(key, "(missing)"), f"{place}/{key}")
-        ]
-    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        return [
-            found
-            for number, (old, new) in enumerate(zip(before, after, strict=True))
-            for found in differences(old, new, f"{place}/{number}")
-        ]
-    return [] if before == after else [f"{place}: {before!r} became {after!r}"]

@@ -17,17 +17,17 @@ from pathlib import Path
 from tests.fakes.turns import NOW
 from tests.stored.household import live, read
 
-ARCHIVE, READINGS = "workspace.tar.gz", "readings.json"
+WORKSPACE, ARCHIVE, READINGS = "workspace", "workspace.tar.gz", "readings.json"
 
 
 def main(folder: Path) -> None:
     """Write `folder`/workspace.tar.gz and `folder`/readings.json; the latter from a copy, which reading changes."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
-        workspace, copy = Path(name, "workspace"), Path(name, "copy")
+        workspace, copy = Path(name, WORKSPACE), Path(name, "copy")
         asyncio.run(live(workspace))
-        for each in ("locks", "tmp"):
-            shutil.rmtree(workspace / ".commonplace" / each)
+        for folder_of_processes in ("locks", "tmp"):
+            shutil.rmtree(workspace / ".commonplace" / folder_of_processes)
         for each in workspace.rglob("*"):
             os.utime(each, (NOW.timestamp(),) * 2)
         shutil.copytree(workspace, copy)
@@ -57,7 +57,7 @@ def unpack(folder: Path, target: Path) -> Path:
     """Unpack the workspace of a stored folder into `target`; return the workspace."""
     with tarfile.open(folder / ARCHIVE) as tar:
         tar.extractall(target, filter="data")
-    return target / "workspace"
+    return target / WORKSPACE
 
 
 if __name__ == "__main__":

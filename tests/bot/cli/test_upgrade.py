@@ -16,6 +16,7 @@ from bot.state.migrations import MIGRATIONS
 from scripts.print_transcript import Shell, find_blocks
 from tests.fakes.commonplace import Commonplace, CommonplaceHere
 from tests.fakes.stored_formats import read_file
+from tests.stored.differences import differences
 from tests.stored.write_household import READINGS, unpack
 
 ROOT = Path(__file__).parents[3]
@@ -57,10 +58,10 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 def missing_in(exported: str) -> list[str]:
-    """Return what an export lacks of what was said in the household."""
+    """Return what an export lacks of what was said in the household; what was said since comes last."""
     readings = json.loads((STORED / READINGS).read_text("utf-8"))
-    texts = [json.loads(line).get("text") for line in exported.splitlines()]
-    return [each["text"] for each in readings["export"] if "text" in each and each["text"] not in texts]
+    now = [json.loads(line) for line in exported.splitlines()]
+    return differences(readings["export"], now[: len(readings["export"])])
 
 
 # -- upgrade ----------------------------------------------------------------------------------------------------
@@ -240,4 +241,5 @@ def test_the_page_leads_through_upgrade_return_and_moves(shell: Shell, tmp_path:
     kept = tmp_path / "notebook" / ".commonplace"
     assert len(list(kept.glob("before-restore-*"))) == 2
     shell.end_service()
-    assert missing_in(shell.run("commonplace export --json")) == []
+    exported = Commonplace(tmp_path).output_of("export", "--json", "--workspace", str(tmp_path / "notebook"))
+    assert missing_in(exported) == []
