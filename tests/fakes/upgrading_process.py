@@ -10,11 +10,13 @@ import os
 import shutil
 import signal
 import sys
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 import apsw
 
+from bot.archives.backup import Backups
 from bot.state.database import State
 from tests.fakes.stored_formats import Rows, read_file
 
@@ -49,8 +51,10 @@ def _copy(state: Path, folder: Path) -> Path:
 
 
 def _upgrade(path: Path) -> None:
+    backups = Backups(notes=path.parent / "notes", private=path.parent, now=lambda: datetime.now(UTC))
+
     async def run() -> None:
-        async with State(path):
+        async with State(path, back_up=lambda: backups.make_before_upgrade().file.name):
             pass
 
     asyncio.run(run())
@@ -60,7 +64,8 @@ def _run_and_kill(path: Path, number: int) -> bool:
     """Upgrade in a child that kills itself before its statement `number`; return whether it came to that."""
     child = os.fork()
     if child == 0:
-        apsw.connection_hooks.append(lambda db: db.set_exec_trace(partial(_count, [number])))
+        count = partial(_count, [number])  # one for all connections: the backup has its own
+        apsw.connection_hooks.append(lambda db: db.set_exec_trace(count))
         _upgrade(path)
         os._exit(0)
     _, status = os.waitpid(child, 0)
