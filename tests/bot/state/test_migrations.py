@@ -281,6 +281,7 @@ def make_newer(path: Path, *, recorded: bool = True, backup: str = "") -> None:
 
 def refused(path: Path) -> str:
     """Return how the file is refused; it must not change."""
+
     async def open_it() -> None:
         async with State(path):
             pass
