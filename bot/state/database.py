@@ -82,6 +82,8 @@ class State:
         """
         self._path = path
         self._back_up = back_up
+        self.upgraded = ""
+        """What opening it has upgraded, as a line for the log, which begins only later; "" for nothing."""
         self._is_ours = is_ours
         self._now = now
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="state")
@@ -237,7 +239,7 @@ class State:
             migrations.upgrade(db, backup=backup)
         if earlier:
             kept = f"; the earlier one is in {self._path.parent / backup}" if backup else ""
-            log.info("upgraded %s from format %d to %d%s", self._path, earlier, latest, kept)
+            self.upgraded = f"upgraded {self._path} from format {earlier} to {latest}{kept}"
 
     def _redact_errors(self, db: apsw.Connection) -> None:
         """Remove secrets from stored error texts: earlier versions knew only the model's own key."""

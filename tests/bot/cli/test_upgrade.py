@@ -229,6 +229,7 @@ def test_the_page_leads_through_upgrade_return_and_moves(shell: Shell, tmp_path:
                 shell.run(command)
 
     walk("Upgrade")
+    assert f" from format 28 to {LATEST}; the earlier one is in " in (tmp_path / ".log").read_text("utf-8")
     assert read_file(state_of(tmp_path))[0] == LATEST
     assert len(made_before_upgrades(tmp_path)) == 1
     shell.run("commonplace chat -m '/remind 2099-05-09 10:00 later than the upgrade'")
