@@ -30,6 +30,8 @@ class ChangeReader:
     """The chat (`channel:name`) in which they are shown; "" for none."""
     client: str = ""
     """The program that reads them over MCP, and sees its own; "" for none."""
+    on_page: bool = False
+    """Whether they are shown on the page, whose user has no account."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,13 @@ def read_one(db: "Connection", reader: ChangeReader, number: int) -> ChangeList:
 def name_changes(db: "Connection", reader: ChangeReader, *changes: Change) -> ChangeNames:
     """Return the names of everybody and every chat in some changes."""
     return read_names(
-        db, changes, access=reader.access, channels=reader.channels, reader=reader.person, here=reader.here
+        db,
+        changes,
+        access=reader.access,
+        channels=reader.channels,
+        reader=reader.person,
+        here=reader.here,
+        on_page=reader.on_page,
     )
 
 
@@ -88,6 +96,8 @@ def encode_change(shown: ShownChange, names: ChangeNames) -> dict[str, Any]:
         "number": change.number,
         "at": change.at,
         "path": change.path,
+        "moved_from": change.moved_from,
+        "moved_to": change.moved_to,
         "line": change.lines.line,
         "old": list(change.lines.old),
         "new": list(change.lines.new),

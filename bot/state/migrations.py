@@ -31,7 +31,7 @@ from bot.version import VERSION
 Migration = Callable[[apsw.Connection], None]
 
 
-def m029_upgrades(db: apsw.Connection) -> None:
+def m030_upgrades(db: apsw.Connection) -> None:
     """Upgrades of this file: from which format to which, by which version, and the backup that was made before."""
     db.execute(
         """
@@ -75,7 +75,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     changes.m026_change_clients,
     conversation_list.m027_conversation_list,
     languages.m028_languages,
-    m029_upgrades,
+    changes.m029_moves,
+    m030_upgrades,
 )
 """Numbered by their position; never change a released one. The format of a file is the number of those it has had."""
 

@@ -142,6 +142,10 @@ class Index(Protocol):
         """Return the stamp of every note by path, and the fault of every faulty note by path."""
         ...
 
+    def dated_notes(self) -> Sequence[tuple[str, int]]:
+        """Return path and day of every note whose name begins with a date; days count from 0001-01-01 as 1."""
+        ...
+
     def known(self, paths: Collection[str] | None = None) -> Mapping[str, KnownNote]:
         """Return what the index holds of these notes, or of all notes, by path."""
         ...
@@ -202,7 +206,7 @@ class Index(Protocol):
         Notes are added that the query mentions by one of their names, or by the text of links to them; `phrases` holds
         the sequences of the query's tokens that may be such a name, joined by spaces.
 
-        `within` holds names of top-level folders: what an index of the notes in these folders alone would return
+        `within` holds paths of folders: what an index of the notes in these folders alone would return
         is returned, down to frequencies and similarities. None searches all notes, an empty collection none.
         """
         ...

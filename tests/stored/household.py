@@ -83,8 +83,17 @@ CALLS: Mapping[str, dict[str, Any]] = {
     "sessions.list": {"limit": 50},
 }
 """Calls by JSON-RPC, whose answers are kept whole."""
-NOT_KEPT = {"last_indexed_at", "latest_note_at", "score", "cache", "modified", "modified_at", "memory_mb"}
-"""Fields that say when something was read, or how well it fits."""
+NOT_KEPT = {
+    "last_indexed_at",
+    "latest_note_at",
+    "score",
+    "cache",
+    "modified",
+    "modified_at",
+    "memory_mb",
+    "who",
+}
+"""Fields that say when something was read or how well it fits, or that are words for people ('who')."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +266,7 @@ async def read(workspace: Path) -> dict[str, Any]:
             for each in await list_conversations(state)
             async for line in format_json_lines(state, each)
         ]
-        documents = {method: _keep(await home.call(method, params)) for method, params in CALLS.items()}
+        documents = {method: keep(await home.call(method, params)) for method, params in CALLS.items()}
         for path, facts in PAGES.items():
             _check(path, await home.get(path), facts)
         for (who, text), facts in COMMANDS.items():
@@ -278,7 +287,8 @@ def _check(asked: str, told: str, facts: tuple[str, ...]) -> None:
     assert FORGOTTEN not in told, asked
 
 
-def _keep(document: Any) -> Any:
+def keep(document: Any) -> Any:
+    """Return a document without the fields NOT_KEPT."""
     if isinstance(document, dict):
-        return {key: _keep(value) for key, value in document.items() if key not in NOT_KEPT}
-    return [_keep(each) for each in document] if isinstance(document, list) else document
+        return {key: keep(value) for key, value in document.items() if key not in NOT_KEPT}
+    return [keep(each) for each in document] if isinstance(document, list) else document

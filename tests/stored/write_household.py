@@ -28,8 +28,8 @@ def main(folder: Path) -> None:
         asyncio.run(live(workspace))
         for folder_of_processes in ("locks", "tmp"):
             shutil.rmtree(workspace / ".commonplace" / folder_of_processes)
-        for each in workspace.rglob("*"):
-            os.utime(each, (NOW.timestamp(),) * 2)
+        for file in workspace.rglob("*"):
+            os.utime(file, (NOW.timestamp(),) * 2)
         shutil.copytree(workspace, copy)
         readings = asyncio.run(read(copy))
         pack(workspace, folder / ARCHIVE)

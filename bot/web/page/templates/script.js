@@ -11,17 +11,20 @@
 
   async function get(address) {
     const answer = await fetch(address, {headers: {Accept: "text/html"}});
-    if (answer.status === 401) location.reload();
+    if (answer.status === 401 && !hasUnsaved()) location.reload();
+    else if (answer.status === 401) tell("You are signed out. When you send what you wrote, you are asked for the token, and nothing is lost.");
     if (!answer.ok) throw new Error(String(answer.status));
     if (!unreachable.hidden) unreachable.hidden = true;
     return answer.text();
   }
 
-  function lost() {
+  function tell(words) {
     if (!unreachable.hidden) return;
-    unreachable.textContent = "The service is not reachable right now, so this page may be out of date. Trying again…";
+    unreachable.textContent = words;
     unreachable.hidden = false;
   }
+
+  const lost = () => tell("The service is not reachable right now, so this page may be out of date. Trying again…");
 
   function announce(words) {
     if (words !== announced) announcement.textContent = announced = words;
