@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 
 from bot import phrases
-from bot.archives.backup import program_version
 from bot.model_error_text import reason_text
+from bot.version import VERSION
 from bot.web.auth import session_of
 from bot.web.context import services_key, token_of
 from bot.web.conversations import searches_chats
@@ -44,11 +44,6 @@ MORE_PAGES = (
 """The pages behind "More"."""
 
 TEMPLATES = Path(__file__).parent / "templates"
-
-
-@cache
-def _version() -> str:
-    return program_version()
 
 
 @cache
@@ -147,7 +142,7 @@ def page_response(
         main_pages=_open_pages(services, MAIN_PAGES),
         more_pages=_open_pages(services, MORE_PAGES),
         nonce=nonce_of(request),
-        version=_version(),
+        version=VERSION,
         up_for=format_rough_duration(max(0.0, time.time() - services.metrics.started_at)),
         phrases=phrases,
         searches_chats=searches_chats(services),
