@@ -271,6 +271,17 @@ MEMORY_STATUS = (
     "Notes: {files}\nChunks: {chunks}\nSearch: {search}\nText search: {fts}\nLast indexed: {indexed}"
 )
 SIZE_IN_BYTES = "{size} bytes"
+SECONDS = "{seconds} s"
+MINUTES = "{minutes} min {seconds} s"
+HOURS = "{hours} h {minutes} min"
+PROGRESS = {
+    "indexing": "indexing {done} of {total}",
+    "rebuilding": "rebuilding {done} of {total}",
+    "embedding": "embedding {done} of {total}",
+}
+PROGRESS_RATE = "{progress}, {rate:.0f} a second"
+PROGRESS_SLOW_RATE = "{progress}, {rate:.1f} a second"
+PROGRESS_LEFT = "{progress}, {time} left"
 NEVER = "never"
 NOT_KNOWN = "unknown"
 NOBODY = "nobody"

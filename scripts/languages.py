@@ -19,6 +19,8 @@ from bot.commands.registry import COMMANDS
 from bot.language.catalogs import DOMAIN, LOCALES
 from bot.language.codes import ENGLISH, LANGUAGES
 from bot.language.text import Plural
+from bot.setup import english as setup_english
+from scripts.marked_texts import list_marked_texts
 
 HEADER = "# The texts of Commonplace in another language. After a change: make languages\n#"
 WIDTH = 110
@@ -28,13 +30,14 @@ MessageId = str | tuple[str, str]
 
 
 def list_texts() -> Iterator[tuple[str, MessageId]]:
-    """Yield each text that is translated, with the name of its constant, or the command that it explains."""
-    for name, value in vars(english).items():
+    """Yield each text that is translated, with the name of its constant, the command that it explains, or its file."""
+    for name, value in (*vars(english).items(), *vars(setup_english).items()):
         if name.isupper() and name not in english.UNTRANSLATED | {"UNTRANSLATED"}:
             yield from ((name, text) for text in _texts_in(value))
     for command in COMMANDS:
         yield f"/{command.name}", command.help
         yield from ((f"/{command.name} {option.usage}", option.help) for option in command.options)
+    yield from list_marked_texts()
 
 
 def _texts_in(value: object) -> Iterator[MessageId]:

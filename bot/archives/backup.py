@@ -19,6 +19,7 @@ from bot.state.database import StateFault
 from bot.state.snapshot import SnapshotStopped, check_database, copy_database
 from bot.version import VERSION
 from memory import disk, hidden_lines
+from memory.translatable import Translatable
 
 if TYPE_CHECKING:
     from bot.archives.archive import Manifest
@@ -28,8 +29,11 @@ SUFFIX = ".tar.gz"
 _DRAFT = ".commonplace-backup-"
 _STAMP = "%Y%m%dT%H%M%SZ"
 _NIGHTLY = re.compile(rf"commonplace-nightly-(\d{{8}}T\d{{6}}Z)(?:-\d+)?{re.escape(SUFFIX)}")
+_BEFORE_UPGRADE = re.compile(rf"commonplace-\d{{8}}T\d{{6}}Z(?:-\d+)?-before-upgrade{re.escape(SUFFIX)}")
 _NAMED = re.compile(rf"commonplace-(nightly-)?(\d{{8}}T\d{{6}}Z)?[A-Za-z0-9._+-]*{re.escape(SUFFIX)}")
 """An archive as we name it, with a time or not; such a name needs no escaping anywhere."""
+KEPT_UPGRADES = 3
+"""Number of backups made before an upgrade that are kept."""
 OLD_DRAFT_SECONDS = 3600.0
 OLD_AFTER = timedelta(days=2)
 """After this time without another backup, people should be told."""
@@ -66,6 +70,11 @@ class StoredBackup:
     def size(self) -> int:
         """In bytes."""
         return self.stat.st_size
+
+    @property
+    def is_before_upgrade(self) -> bool:
+        """Whether it was made before an upgrade of state.db; it has no notes."""
+        return bool(_BEFORE_UPGRADE.fullmatch(self.name))
 
 
 class Backups:
@@ -106,7 +115,16 @@ class Backups:
             made = await _in_thread(
                 lambda stopped: self._make(None, kind="nightly-", notes=notes, stopped=stopped)
             )
-            await asyncio.to_thread(self._remove_old, keep, made.file)
+            await asyncio.to_thread(self._remove_old, _NIGHTLY, keep, made.file)
+        return made
+
+    def make_before_upgrade(self) -> Backup:
+        """Back up conversations before state.db is upgraded, and keep only the latest few of such backups. It blocks.
+
+        The notes are left out, since no upgrade changes them. Raises BackupError.
+        """
+        made = self._make(None, mark="before-upgrade", notes=False, stopped=lambda: False)
+        self._remove_old(_BEFORE_UPGRADE, KEPT_UPGRADES, made.file)
         return made
 
     def latest_nightly(self) -> datetime | None:
@@ -151,7 +169,9 @@ class Backups:
                 self._contents[_version(name, os.fstat(file.fileno()))] = contents
                 return contents
         except OSError as error:
-            raise BackupError(f"{name} cannot be read: {disk.reason(error)}") from error
+            raise BackupError(
+                "{file} cannot be read: {reason}", file=name, reason=disk.reason(error)
+            ) from error
 
     def _find_made(self, mark: str) -> Backup | None:
         from bot.archives.archive import read_archive
@@ -164,9 +184,9 @@ class Backups:
                     return Backup(file, file.stat().st_size, made.files, made.problems)
         return None
 
-    def _remove_old(self, keep: int, latest: Path) -> None:
+    def _remove_old(self, names: re.Pattern[str], keep: int, latest: Path) -> None:
         # `latest` was made last, whatever the clock says.
-        old = sorted(name for name in self._list_names() if _NIGHTLY.fullmatch(name) and name != latest.name)
+        old = sorted(name for name in self._list_names() if names.fullmatch(name) and name != latest.name)
         for name in old[: max(len(old) - max(keep - 1, 0), 0)]:
             with suppress(OSError):
                 (self.folder / name).unlink()
@@ -195,21 +215,25 @@ class Backups:
             target = self._target(file, f"commonplace-{kind}{now:{_STAMP}}", mark)
             return self._write(target, now, stopped, notes=notes)
         except StateFault as fault:
-            raise BackupError(f"no backup was made: {fault}") from fault
+            raise BackupError("no backup was made: {reason}", reason=fault) from fault
         except OSError as error:
-            told = f"{file} could not be written: {disk.reason(error)}"
-            raise BackupError(f"no backup was made: {told}") from error
+            told = Translatable("{file} could not be written: {reason}", file=file, reason=disk.reason(error))
+            raise BackupError("no backup was made: {reason}", reason=told) from error
 
     def _target(self, file: Path, name: str, mark: str) -> Path:
         """Return the path of the new archive. Raises BackupError rather than overwrite a file."""
         if not file.is_dir():
             if os.path.lexists(file):
-                raise BackupError(f"{file} already exists and was left unchanged; give another name")
+                raise BackupError(
+                    "{file} already exists and was left unchanged; give another name", file=file
+                )
             if not file.parent.is_dir():
-                raise BackupError(f"the folder {file.parent} does not exist; create it first")
+                raise BackupError("the folder {folder} does not exist; create it first", folder=file.parent)
         folder = file if file.is_dir() else file.parent
         if folder.resolve().is_relative_to(self._notes.resolve()):
-            raise BackupError(f"{folder} is inside the folder of your notes; put the backup somewhere else")
+            raise BackupError(
+                "{folder} is inside the folder of your notes; put the backup somewhere else", folder=folder
+            )
         if folder is not file:
             return file
         end = f"-{mark}{SUFFIX}" if mark else SUFFIX
@@ -232,7 +256,7 @@ class Backups:
             state: Path | None = self._private / "state.db"
             if state is not None and state.is_file():
                 copy_database(state, copy, stopped=stopped)
-                check_database(copy, stopped=stopped)
+                check_database(copy, original=state, stopped=stopped)
                 state = copy
             else:
                 state = None
@@ -254,7 +278,9 @@ class Backups:
                     raise OSError(errno.EIO, os.strerror(errno.EIO))
                 size = os.fstat(fd).st_size
             if os.path.lexists(target):
-                raise BackupError(f"{target} already exists and was left unchanged; give another name")
+                raise BackupError(
+                    "{file} already exists and was left unchanged; give another name", file=target
+                )
             draft.rename(target)
             if target.parent == self.folder:
                 self._contents[_version(target.name, target.stat())] = written

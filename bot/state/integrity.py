@@ -8,8 +8,9 @@ import apsw
 
 from bot.models.health import Health
 from bot.state import access, inbox, models
-from bot.state.database import MIGRATIONS, StateBroken, StateTooNew, StateUnusable
+from bot.state.database import StateBroken, StateTooNew, StateUnusable
 from bot.state.imports import NOT_IMPORTED
+from bot.state.migrations import MIGRATIONS, read_format, read_newer
 from memory.read_only import DatabaseDamaged, is_empty_database, quick_check, run_read_only
 
 
@@ -45,30 +46,30 @@ class StateReport:
 def check_state(path: Path, *, seconds: float) -> StateReport:
     """Check an existing database; skips the remaining pages after `seconds`. Raises StateFault."""
     try:
-        found = run_read_only(path, _inspect, seconds=seconds)
+        found = run_read_only(path, lambda db: _inspect(db, path), seconds=seconds)
         try:
             run_read_only(path, quick_check, seconds=seconds)
         except apsw.InterruptError:
             return found
     except apsw.InterruptError as error:
-        raise StateUnusable(f"{path} cannot be read in time") from error
+        raise StateUnusable("{path} cannot be read in time", path=path) from error
     except (DatabaseDamaged, apsw.NotADBError, apsw.CorruptError) as error:
-        raise StateBroken(f"{path} is damaged ({error})") from error
+        raise StateBroken("{path} is damaged ({error})", path=path, error=error) from error
     except (apsw.SQLError, TypeError, ValueError) as error:
-        raise StateBroken(f"{path} is not a database of Commonplace ({error})") from error
+        raise StateBroken(
+            "{path} is not a database of Commonplace ({error})", path=path, error=error
+        ) from error
     except apsw.BusyError as error:
-        raise StateUnusable(f"{path} is locked by another program") from error
+        raise StateUnusable("{path} is locked by another program", path=path) from error
     except (apsw.Error, OSError) as error:
-        raise StateUnusable(f"{path} cannot be read ({error})") from error
+        raise StateUnusable("{path} cannot be read ({error})", path=path, error=error) from error
     return replace(found, looked_through=True)
 
 
-def _inspect(db: apsw.Connection) -> StateReport:
-    version, ours = int(db.execute("PRAGMA user_version").get), len(MIGRATIONS)
-    if version > ours:
-        raise StateTooNew(
-            f"it was written by a newer version of Commonplace (format {version}, this one knows {ours})"
-        )
+def _inspect(db: apsw.Connection, path: Path) -> StateReport:
+    if newer := read_newer(db, path.parent):
+        raise StateTooNew(path, newer)
+    version, ours = read_format(db), len(MIGRATIONS)
     if is_empty_database(db):
         return StateReport(version, ours)
     db.execute("SELECT 1 FROM conversations LIMIT 1").fetchall()

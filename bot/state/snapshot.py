@@ -7,13 +7,8 @@ from pathlib import Path
 
 import apsw
 
-from bot.state.database import (
-    BUSY_TIMEOUT_MS,
-    MIGRATIONS,
-    StateBroken,
-    StateTooNew,
-    StateUnusable,
-)
+from bot.state.database import BUSY_TIMEOUT_MS, StateBroken, StateTooNew, StateUnusable
+from bot.state.migrations import read_newer
 
 PAGES_AT_ONCE = 256
 STEPS_PER_CHECK = 100_000
@@ -46,24 +41,28 @@ def copy_database(source: Path, target: Path, *, stopped: Callable[[], bool] = l
         new.execute("PRAGMA journal_mode = DELETE")  # otherwise it would need two more files beside it
 
 
-def check_database(path: Path, *, stopped: Callable[[], bool] = lambda: False) -> None:
-    """Check every page of a copy. Raises StateFault if it is damaged, not ours or too new; SnapshotStopped."""
+def check_database(
+    path: Path, *, original: Path | None = None, stopped: Callable[[], bool] = lambda: False
+) -> None:
+    """Check every page of a copy. Raises StateFault if it is damaged, not ours or too new; SnapshotStopped.
+
+    `original` is the file in use that errors name; None for a copy from an archive.
+    """
     with _translate_errors(path), _open_copy(path) as db:
         db.set_progress_handler(stopped, STEPS_PER_CHECK)
         try:
             found = db.execute("PRAGMA integrity_check(1)").get
-            version = db.execute("PRAGMA user_version").get
+            newer = read_newer(db, (original or path).parent)
             tables = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         except apsw.InterruptError:
             raise SnapshotStopped from None
+    name = original or path.name
     if found != "ok":
-        raise StateBroken(f"{path.name} is damaged ({found})")
-    if version > len(MIGRATIONS):
-        raise StateTooNew(
-            f"{path.name} was written by a newer version of Commonplace: update Commonplace first"
-        )
+        raise StateBroken("{path} is damaged ({error})", path=name, error=found)
+    if newer:
+        raise StateTooNew(name, newer)
     if not {"conversations", "entries"} <= tables:
-        raise StateBroken(f"{path.name} is not a database of Commonplace")
+        raise StateBroken("{file} is not a database of Commonplace", file=name)
 
 
 @contextmanager
@@ -81,10 +80,10 @@ def _translate_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (apsw.NotADBError, apsw.CorruptError) as error:
-        raise StateBroken(f"{path.name} is damaged ({error})") from error
+        raise StateBroken("{path} is damaged ({error})", path=path.name, error=error) from error
     except apsw.FullError as error:
         raise StateUnusable("the disk is full; free some space and try again") from error
     except apsw.BusyError as error:
-        raise StateUnusable(f"{path} is locked by another program: close it and try again") from error
+        raise StateUnusable("{path} is locked by another program", path=path) from error
     except apsw.Error as error:
-        raise StateUnusable(f"{path} cannot be copied ({error})") from error
+        raise StateUnusable("{path} cannot be copied ({error})", path=path, error=error) from error

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.maintenance.requested_job import JobResult
+from bot.quantities import duration_in_words
 from bot.services import Services
 from bot.web.page.times import PageClock, ShownTime
 from memory.progress import JobName, JobProgress
-from memory.quantities import format_duration
 
 if TYPE_CHECKING:
     from memory.embeddings.model_files import DownloadProgress as Fetching
@@ -74,7 +74,7 @@ def _job_view(progress: JobProgress) -> JobView:
         progress.done,
         progress.total,
         rate=f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}" if rate else "",
-        left="" if left is None else format_duration(left),
+        left="" if left is None else duration_in_words(left),
     )
 
 
@@ -83,5 +83,5 @@ def _download_view(progress: "Fetching") -> DownloadView:
     return DownloadView(
         round(progress.done / 1e6),
         round((progress.total or 0) / 1e6),
-        "" if left is None else format_duration(left),
+        "" if left is None else duration_in_words(left),
     )
