@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot import phrases
+from bot import english
 from bot.archives.backup import Backup, Backups
 from bot.archives.errors import BackupError
 
@@ -69,4 +69,4 @@ class BackupMaker:
             self._last = BackupResult(self._now(), None, str(error))
         else:
             log.error("making a backup failed", exc_info=error)
-            self._last = BackupResult(self._now(), None, phrases.WEB_BACKUP_FAILED)
+            self._last = BackupResult(self._now(), None, english.WEB_BACKUP_FAILED)

@@ -146,7 +146,7 @@ async def show_conversation(request: web.Request) -> web.Response:
     except StateFault as fault:
         return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, str(fault))
     if stored is None:
-        return refuse(request, 404, "Not found", phrases.WEB_NO_CONVERSATION)
+        return refuse(request, 404, phrases.WEB_NOT_FOUND, phrases.WEB_NO_CONVERSATION)
     found, chat, page, pages, rows = stored
     now = services.now()
     # In a thread: a page of long messages takes a second, which must not delay messages.
@@ -189,7 +189,7 @@ async def export_conversation(request: web.Request) -> web.StreamResponse:
     except StateFault as fault:
         return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, str(fault))
     if found is None:
-        return refuse(request, 404, "Not found", phrases.WEB_NO_CONVERSATION)
+        return refuse(request, 404, phrases.WEB_NOT_FOUND, phrases.WEB_NO_CONVERSATION)
     row, settings = to_row(found), services.settings
     parts = (
         format_json_lines(services.state, row)

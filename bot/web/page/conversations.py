@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 from urllib.parse import quote
 
 from aiohttp import web
@@ -41,13 +41,6 @@ FIRST_ENTRIES = 8
 """Entries among which the first words are looked for."""
 MAX_CHAT_CHARS = 500
 """Limit for the chat in an address."""
-KINDS: tuple[tuple[Literal["", "person", "room", "imported"], str], ...] = (
-    ("", "All"),
-    ("person", "Direct"),
-    ("room", "Rooms"),
-    ("imported", "Imported"),
-)
-"""The filters: the value in the address, and its name."""
 _PLACE = re.compile(r"([0-9T:.+-]{1,40})~([0-9]{1,18})")
 
 
@@ -99,7 +92,9 @@ async def show_conversations(request: web.Request) -> web.Response:
         )
     except StateFault as fault:
         return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, str(fault))
-    return page_response(request, "conversations.html", here=CONVERSATIONS_URL, kinds=KINDS, shown=view)
+    return page_response(
+        request, "conversations.html", here=CONVERSATIONS_URL, kinds=phrases.WEB_KINDS.items(), shown=view
+    )
 
 
 def refuse(request: web.Request, status: int, title: str, message: str) -> web.Response:

@@ -8,6 +8,7 @@ from aiohttp import web
 
 from bot import phrases
 from bot.change_texts import format_diff
+from bot.quantities import size_in_words
 from bot.state.database import StateFault
 from bot.visible_names import escape_path
 from bot.web.changes import OVER_HTTP, new_key
@@ -21,7 +22,6 @@ from bot.web.page.urls import EDIT_URL, NOTES_URL, edit_url, note_url
 from memory.charset import normalize_newlines
 from memory.errors import EditRefused, MemoryFault, NoteMissing
 from memory.line_diff import compare_lines, split_lines
-from memory.quantities import format_size
 from memory.whole_note import WholeNote
 
 MAX_TEXT_BYTES: Final = 256 * 1024
@@ -76,7 +76,7 @@ def explain_length(text: str) -> str:
     size = len(text.encode("utf-8", "replace"))
     if size <= MAX_TEXT_BYTES:
         return ""
-    return phrases.WEB_NOTE_TOO_LONG.format(size=format_size(size), limit=format_size(MAX_TEXT_BYTES))
+    return phrases.WEB_NOTE_TOO_LONG.format(size=size_in_words(size), limit=size_in_words(MAX_TEXT_BYTES))
 
 
 async def _show_form(request: web.Request) -> web.Response:

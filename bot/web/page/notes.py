@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from aiohttp import web
 
 from bot import phrases
+from bot.quantities import size_in_words
 from bot.sanitize import cut
 from bot.visible_names import escape_path
 from bot.web.context import services_key, token_of
@@ -32,7 +33,6 @@ from memory.backlinks import NO_LINKS, Backlink, NoteLinks
 from memory.errors import MemoryFault
 from memory.link_anchors import find_anchor
 from memory.listing import NoteStat
-from memory.quantities import format_size
 
 if TYPE_CHECKING:
     from bot.services import Services
@@ -218,4 +218,4 @@ def view_backlink(link: Backlink) -> BacklinkView:
 def view_note(note: NoteStat, *, zone: tzinfo | None) -> ListedNote:
     """Return a note as its folder lists it."""
     name = note.path.rpartition("/")[2]
-    return ListedNote(escape_path(name), note_url(note.path), format_size(note.size), note.modified(zone))
+    return ListedNote(escape_path(name), note_url(note.path), size_in_words(note.size), note.modified(zone))

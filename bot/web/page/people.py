@@ -157,7 +157,8 @@ def _read_view(
         kept_out=_read_list(db, services, clock, graph, denied=True, page=denied_page),
         settings=settings,
         named=tuple(
-            (escape_path(one_line(name)), ", ".join(map(_shown, ids))) for name, ids in access.people.items()
+            (escape_path(one_line(name)), phrases.COMMA.join(map(_shown, ids)))
+            for name, ids in access.people.items()
         ),
         links=tuple(LinkView(a, b, _shown(a), _shown(b)) for a, b in links[:MAX_LISTED_LINKS]),
         more_links=max(0, len(links) - MAX_LISTED_LINKS),

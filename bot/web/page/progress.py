@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.maintenance.rebuild import RebuildResult
+from bot.quantities import duration_in_words
 from bot.services import Services
 from bot.web.page.times import PageClock, ShownTime
+from bot.web.page.translation import decimal
 from memory.progress import JobName, JobProgress
-from memory.quantities import format_duration
 
 if TYPE_CHECKING:
     from memory.embeddings.model_files import DownloadProgress as Fetching
@@ -72,8 +73,8 @@ def _job_view(progress: JobProgress) -> JobView:
         progress.job,
         progress.done,
         progress.total,
-        rate=f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}" if rate else "",
-        left="" if left is None else format_duration(left),
+        rate=decimal(rate, 0 if rate >= 10 else 1) if rate else "",
+        left="" if left is None else duration_in_words(left),
     )
 
 
@@ -82,5 +83,5 @@ def _download_view(progress: "Fetching") -> DownloadView:
     return DownloadView(
         round(progress.done / 1e6),
         round((progress.total or 0) / 1e6),
-        "" if left is None else format_duration(left),
+        "" if left is None else duration_in_words(left),
     )

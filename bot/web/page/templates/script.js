@@ -3,6 +3,7 @@
   const OFTEN = 500, SELDOM = 5000, WHOLE = 30000;
   const place = (id) => document.getElementById(id);
   const unreachable = place("unreachable"), announcement = place("announcement"), progress = place("progress");
+  const quarters = new Intl.NumberFormat(document.documentElement.lang, {style: "percent"});
   const page = location.pathname;  // a search changes the address, not the page
   const here = () => location.pathname + location.search;
   let timer = 0, seenAt = Date.now(), announced = "", shown = here();
@@ -19,7 +20,7 @@
 
   function lost() {
     if (!unreachable.hidden) return;
-    unreachable.textContent = "The service is not reachable right now, so this page may be out of date. Trying again…";
+    unreachable.textContent = unreachable.dataset.told;
     unreachable.hidden = false;
   }
 
@@ -38,9 +39,10 @@
     const bar = progress.querySelector("progress");
     if (bar) {
       const name = bar.labels[0].textContent;
-      announce(bar.max > 1 && bar.position >= 0 ? `${name}: ${Math.floor(bar.position * 4) * 25}%` : name);
+      const share = quarters.format(Math.floor(bar.position * 4) / 4);
+      announce(bar.max > 1 && bar.position >= 0 ? `${name}: ${share}` : name);
     } else if (ran) {
-      announce(progress.textContent.trim().replace(/\s+/g, " ") || "Done");
+      announce(progress.textContent.trim().replace(/\s+/g, " ") || announcement.dataset.done);
     }
     return ran && !runs();
   }
