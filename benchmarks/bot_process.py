@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from model_servers import KEY
-from workspaces import COMMAND, ENVIRONMENT, ROOT, make_workspace, write_config
+from workspaces import COMMAND, ENVIRONMENT, ROOT, make_workspace, write_config, write_notes
 
 BOT = str(ROOT / "benchmarks" / "platform_bot.py")
 STOP_SECONDS = 10.0
@@ -135,21 +135,31 @@ async def service(config: Path, log: Path) -> AsyncIterator[BotProcess]:
 
 @asynccontextmanager
 async def service_on(
-    channel: str, api: Mapping[str, object], folder: Path, addresses: Mapping[str, str]
+    channel: str,
+    api: Mapping[str, object],
+    folder: Path,
+    addresses: Mapping[str, str],
+    *,
+    notes: int = 0,
+    recall: bool = True,
 ) -> AsyncIterator[BotProcess]:
     """Start `commonplace run` in a new workspace with one channel, open to everybody there.
 
-    `api`: the channel's table of the settings; `addresses`: of models, by protocol.
+    `api`: the channel's table of the settings; `addresses`: of models, by protocol; `notes`: how many made-up ones
+    there are; `recall`: whether they are searched with each message.
     """
+    workspace = make_workspace(folder)
+    write_notes(workspace / "memory", notes)
     config = write_config(
         folder.with_suffix(".toml"),
-        make_workspace(folder),
+        workspace,
         server={"port": 0},
         access={"allow": [f"{channel}:*"]},
         models={"chain": ["openai/gpt-test"]},
         limits={"messages_per_minute": 100_000},
         memory_embedding={"provider": "none"},
         memory_flush={"token_threshold": 1_000_000},
+        memory_recall={"automatic": recall},
         providers_openai={"kind": "openai", "base_url": addresses["openai"], "api_key": KEY},
         **{channel: dict(api)},
     )
