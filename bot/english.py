@@ -1089,7 +1089,7 @@ WEB_NOT_FOUND = "Not found"
 WEB_NOTHING_FORGOTTEN = "Nothing was forgotten"
 WEB_KINDS = {"": "All", "person": "Direct", "room": "Rooms", "imported": "Imported"}
 """The filters of the conversations: the value in the address, and its name."""
-WEB_JOBS = {"re-index": "Scan all notes", "backup": "Backup"}
+WEB_JOBS = {"re-index": "Scan all notes", "backup": "Backup", "tidying up": "Tidying up"}
 WEB_LEVELS = {"warning": "warning", "error": "error", "critical": "critical"}
 WEB_NOTES_BY_DATE = "Notes by date"
 WEB_BY_DATE = "By date"

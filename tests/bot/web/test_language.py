@@ -164,7 +164,9 @@ async def test_numbers_sizes_and_times_are_written_as_in_the_language(tmp_path: 
         folder.mkdir(parents=True)
         for number in range(1201):
             (folder / f"{number}.md").write_text("x" * 1500, "utf-8")
-        english, german, chinese = [(await read(site, "/notes/many/", each))[0] for each in ("en", "de", "zh")]
+        english, german, chinese = [
+            (await read(site, "/notes/many/", each))[0] for each in ("en", "de", "zh")
+        ]
     assert "1,201 notes, page 1 of 7" in english
     assert "1.201 Notizen, Seite 1 von 7" in german
     assert "1,201 条笔记，第 1 页，共 7 页" in chinese
