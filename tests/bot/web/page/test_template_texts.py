@@ -145,7 +145,7 @@ def translated_html() -> Iterator[tuple[str, list[str], list[str]]]:
         for message in load_catalog(language):
             key = message.id if isinstance(message.id, str) else tuple(message.id)
             if (key, message.context) in ids:
-                forms = [message.string] if isinstance(message.string, str) else list(message.string)
+                forms = [message.string] if isinstance(message.string, str) else list(message.string or ())
                 yield language, [key] if isinstance(key, str) else list(key), forms
 
 
