@@ -55,6 +55,7 @@ BENCHMARKS = (
     Benchmark("model_clients", "1 minute"),
     Benchmark("fallback", "half a minute"),
     Benchmark("turns", "3 minutes"),
+    Benchmark("installation", "2 minutes"),
     Benchmark("service", "2 minutes"),
     Benchmark("telegram_channel", "5 minutes"),
     Benchmark("discord_channel", "4 minutes"),

@@ -120,6 +120,16 @@ class Access:
             map(PersonId.parse, graph.find(str(person), counts=partial(self._may_use_memory, db)))
         )
 
+    def has_one_owner(self, db: "Connection", person: PersonId | None = None) -> bool:
+        """Return whether one person alone is an owner; if `person` is given, whether they are this one."""
+        owners = {*self._rules.owners, *access.read_owners(db)}
+        first = person or (PersonId.parse(min(owners)) if owners else None)
+        if first is None:
+            return True
+        if self.read_standing(db, first) is not Standing.OWNER:
+            return False
+        return owners <= set(map(str, self.find_ids(db, first)))
+
     def list_linked(self, db: "Connection") -> list[tuple[str, ...]]:
         """Return the ids of everybody who has several that may use the memory, in order."""
         counts, links = partial(self._may_use_memory, db), read_links(db)

@@ -30,6 +30,8 @@ class ChangeReader:
     """The chat (`channel:name`) in which they are shown; "" for none."""
     client: str = ""
     """The program that reads them over MCP, and sees its own; "" for none."""
+    on_page: bool = False
+    """Whether they are shown on the page, whose user has no account."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,13 @@ def read_one(db: "Connection", reader: ChangeReader, number: int) -> ChangeList:
 def name_changes(db: "Connection", reader: ChangeReader, *changes: Change) -> ChangeNames:
     """Return the names of everybody and every chat in some changes."""
     return read_names(
-        db, changes, access=reader.access, channels=reader.channels, reader=reader.person, here=reader.here
+        db,
+        changes,
+        access=reader.access,
+        channels=reader.channels,
+        reader=reader.person,
+        here=reader.here,
+        on_page=reader.on_page,
     )
 
 

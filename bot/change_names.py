@@ -1,4 +1,4 @@
-"""Names of people and chats where changes to the notes are shown."""
+"""Names of people, and of chats where changes to the notes are shown."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from bot import phrases
 from bot.access import TERMINAL, Access
 from bot.messages import ChatId, PersonId
+from bot.pairing_requests import format_person, sanitize_name
 from bot.sanitize import one_line
 from bot.searchable_chats import is_private
+from bot.state.access import read_name
 from bot.state.changes import Change
 from bot.state.flushes import read_chat
 from bot.state.imports import IMPORTED
@@ -31,6 +33,8 @@ class ChangeNames:
     """The chat (`channel:name`) in which it is shown; "" for none."""
     people: Mapping[str, str] = field(default_factory=dict)
     chats: Mapping[str, str] = field(default_factory=dict)
+    uses_page: bool = False
+    """Whether what was done on the page was done by the reader: with its token, one acts as an owner."""
 
     def person(self, person: str) -> str:
         """Return "you", the name of another person, or "somebody" for ""."""
@@ -47,6 +51,8 @@ class ChangeNames:
         origin = change.origin
         if origin.person:
             return self.person(origin.person)
+        if change.is_by_page:
+            return phrases.CHANGE_YOU_ON_PAGE if self.uses_page else phrases.CHANGED_ON_PAGE
         if origin.client:
             return phrases.CHANGED_BY_CLIENT.format(client=one_line(origin.client, limit=MAX_NAME_CHARS))
         if origin.made_by in phrases.CHANGED_BY:
@@ -54,10 +60,12 @@ class ChangeNames:
         return phrases.CHANGED_BY_SEVERAL.format(chat=self.chat(origin.chat))
 
     def by(self, change: Change) -> str:
-        """Return `author` within a sentence: "by you", "over HTTP"."""
+        """Return `author` within a sentence: "by you", "on the command line"."""
         origin = change.origin
         if origin.person in self.own:
             return phrases.BY_YOU
+        if change.is_by_page:
+            return phrases.BY_YOU_ON_PAGE if self.uses_page else phrases.BY_OWNER_ON_PAGE
         if origin.person or origin.client:
             return phrases.BY_NAME.format(name=self.author(change))
         if origin.made_by in phrases.BY_MEANS:
@@ -74,8 +82,12 @@ def read_names(
     reader: PersonId | None,
     here: str = "",
     also: Iterable[str] = (),
+    on_page: bool = False,
 ) -> ChangeNames:
-    """Return the names of everybody and every chat in some changes; `also`: further people."""
+    """Return the names of everybody and every chat in some changes; `also`: further people.
+
+    `on_page`: the reader is whoever uses the page.
+    """
     origins = [each.origin for each in changes]
     people = {*(each.person for each in origins), *also} - {""}
     chats = {each.chat for each in origins} - {""}
@@ -84,6 +96,7 @@ def read_names(
         here,
         {each: name_person(db, PersonId.parse(each), access, channels) for each in people},
         {each: _name_chat(db, ChatId.parse(each), people, channels) for each in chats},
+        (on_page or reader is not None) and access.has_one_owner(db, reader),
     )
 
 
@@ -91,14 +104,28 @@ def name_person(
     db: "Connection", person: PersonId, access: Access, channels: "Mapping[str, ChannelSettings]"
 ) -> str:
     """Return what a person is called: in the settings, or on their channel; else their id."""
-    if name := access.find_name(person):
-        return name
-    if person.channel == TERMINAL:
+    if person.channel == TERMINAL and not access.find_name(person):
         return phrases.CHANGED_AT_TERMINAL
+    return find_name(db, person, access, channels) or one_line(str(person))
+
+
+def find_name(
+    db: "Connection", person: PersonId, access: Access, channels: "Mapping[str, ChannelSettings]"
+) -> str:
+    """Return what a person is called: in the settings, when owners decided, or on their channel; "" if unknown."""
+    if name := access.find_name(person) or read_name(db, str(person)):
+        return one_line(name, limit=MAX_NAME_CHARS)
     channel = channels.get(person.channel)
     private = channel.private_chat(person.id) if channel else ""
     name = read_chat(db, str(ChatId(person.channel, private)))[0] if private else ""
-    return one_line(name, limit=MAX_NAME_CHARS) or one_line(str(person))
+    return one_line(name, limit=MAX_NAME_CHARS)
+
+
+def describe_person(
+    db: "Connection", person: PersonId, access: Access, channels: "Mapping[str, ChannelSettings]"
+) -> str:
+    """Return somebody's name with their id, `Ann (telegram:7)`, fit to stand in Markdown; or only the id."""
+    return format_person(sanitize_name(find_name(db, person, access, channels)), str(person))
 
 
 def _name_chat(

@@ -12,12 +12,14 @@ from bot import phrases
 from bot.change_names import ChangeNames
 from bot.language.text import Plural, join_sentences
 from bot.line_origin import bare_words
+from bot.note_writes import is_deletion
 from bot.sanitize import cut, one_line, strip_controls
 from bot.state.changes import Change, read_chain
 from bot.state.database import format_timestamp
 from bot.timeparse import day_in_words, moment_in_short
 from bot.undo_plan import UndoRefused
 from bot.visible_names import escape_path
+from memory.front_matter import read_front_matter
 from memory.line_diff import LineDiff
 
 if TYPE_CHECKING:
@@ -51,6 +53,8 @@ class ShownChange:
     """Number of the change that undid or redid it; 0 for none."""
     stands: bool
     """Whether its lines are in the note, as far as that is recorded."""
+    is_of_deletion: bool
+    """Whether it deleted the note, or undoes or redoes that."""
 
     @property
     def can_undo(self) -> bool:
@@ -101,12 +105,14 @@ def load_shown_change(db: "Connection", change: Change) -> ShownChange:
     at = [each.number for each in chain].index(change.number)
     later = chain[at + 1].number if at + 1 < len(chain) else 0
     stands = (len(chain) - at) % 2 == 1
+    is_of_deletion = is_deletion(chain[0])
     if not change.undoes:
-        return ShownChange(change, "made" if stands else "undone", change.number, later, stands)
+        state: ChangeState = "made" if stands else "undone"
+        return ShownChange(change, state, change.number, later, stands, is_of_deletion)
     # The beginning of the chain may be pruned; then its first change is an undo.
     is_undo = (at + bool(chain[0].undoes)) % 2
     root = chain[0].undoes or chain[0].number
-    return ShownChange(change, "undo" if is_undo else "redo", root, later, stands)
+    return ShownChange(change, "undo" if is_undo else "redo", root, later, stands, is_of_deletion)
 
 
 def format_row(shown: ShownChange, names: ChangeNames, now: datetime) -> str:
@@ -212,13 +218,16 @@ def describe_effect(shown: ShownChange) -> str:
     """Return what a change did and to which words: `added “The key is under the mat.”`."""
     if shown.state in ("undo", "redo"):
         phrase = phrases.CHANGE_UNDOES if shown.state == "undo" else phrases.CHANGE_REDOES
-        return phrase.format(number=shown.root, what=_describe_lines(shown.change))
-    what = _describe_lines(shown.change)
+        return phrase.format(number=shown.root, what=_describe_lines(shown))
+    what = _describe_lines(shown)
     return phrases.CHANGE_UNDONE.format(what=what) if shown.state == "undone" else what
 
 
-def _describe_lines(change: Change) -> str:
-    lines = change.lines
+def _describe_lines(shown: ShownChange) -> str:
+    change, lines = shown.change, shown.change.lines
+    if shown.is_of_deletion and not change.forgotten:
+        phrase = phrases.CHANGE_RESTORED if lines.new else phrases.CHANGE_DELETED
+        return phrase.format(title=_title_of(lines.new or lines.old) or escape_path(change.path))
     old, new = _first_words(lines.old), _first_words(lines.new[lines.lead :] or lines.new)
     if old and new:
         return phrases.CHANGE_CHANGED.format(old=old, new=new)
@@ -227,6 +236,13 @@ def _describe_lines(change: Change) -> str:
     if not (lines.old or lines.new or lines.above):
         return phrases.CHANGE_MOVED
     return phrases.CHANGE_REMOVED.format(old=old) if old else phrases.CHANGE_BLANK
+
+
+def _title_of(lines: Sequence[str]) -> str:
+    """Return the title of a note with these lines: a property, or its first heading; "" if it has neither."""
+    named = read_front_matter("\n".join(lines)).title
+    heading = next((line for line in lines if line.startswith("# ")), "")
+    return one_line(bare_words(named or heading), limit=WORDS_CHARS)
 
 
 def _first_words(lines: Sequence[str]) -> str:

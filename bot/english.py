@@ -457,6 +457,7 @@ CHANGE_WAS_REDONE = "Change {number} redid that change."
 CHANGE_UNDO_HINT = "`/undo {number}` undoes it."
 CHANGE_FORGOTTEN = "Some of its text was forgotten, so it can't be undone."
 CHANGE_YOU = "you"
+CHANGE_YOU_ON_PAGE = "you, on the page"
 CHANGE_HERE = "this chat"
 CHANGE_PRIVATE = "a private chat on {channel}"
 CHANGE_ROOM = "a room on {channel}"
@@ -465,24 +466,29 @@ CHANGE_IMPORT = "an imported chat"
 CHANGED_BY = {
     "import": "an import",
     "cli": "the command line",
-    "http": "HTTP",
+    "http": "a program over HTTP",
     "mcp": "a program over MCP",
 }
 CHANGED_BY_CLIENT = "{client} over MCP"
 CHANGED_AT_TERMINAL = "the terminal user"
+CHANGED_ON_PAGE = "an owner, on the page"
 CHANGED_BY_SEVERAL = "several people in {chat}"
 BY_YOU = "by you"
+BY_YOU_ON_PAGE = "by you on the page"
+BY_OWNER_ON_PAGE = "by an owner on the page"
 BY_NAME = "by {name}"
 BY_SOMEBODY_ELSE = "by somebody else"
 BY_SEVERAL = "by several people in {chat}"
 BY_MEANS = {
     "import": "by an import",
     "cli": "on the command line",
-    "http": "over HTTP",
+    "http": "by a program over HTTP",
     "mcp": "by a program over MCP",
 }
 CHANGE_ADDED = "added “{new}”"
 CHANGE_REMOVED = "removed “{old}”"
+CHANGE_DELETED = "deleted the note “{title}”"
+CHANGE_RESTORED = "restored the note “{title}”"
 CHANGE_CHANGED = "“{old}” became “{new}”"
 CHANGE_BLANK = "only blank lines"
 CHANGE_MOVED = "moved or renamed the note"
@@ -564,7 +570,7 @@ WHY_MADE_BY = {
     "flush": "it was noted from the conversation in {chat}, {time}.",
     "document": "it is from a document that {who} filed in {chat}, {time}.",
     "cli": "it was written on the command line, {time}.",
-    "http": "it was written over HTTP, {time}.",
+    "http": "it was written {by}, {time}.",
     "mcp": "it was written {by}, {time}.",
     "forget": "it is what `/forget` left there, {time}.",
 }
@@ -624,15 +630,14 @@ LET_IN_BY_OWNER = {
     "guest": "{who} can talk with me now as a guest, without the memory. `/deny {person}` undoes that.",
 }
 """What is answered to an owner who has let somebody in."""
-ALLOW_OWNER = "{person} is already an owner and can do everything."
-DENIED = "{who} can no longer talk with me. `/allow {person}` undoes that."
-KEPT_OUT = "{who} is kept out. `/allow {person}` undoes that."
+ALLOW_OWNER = "{who} is already an owner and can do everything."
+BLOCKED = "{who} is blocked and can't talk with me. `/allow {person}` undoes that."
 DENY_OWNER = (
-    "I can't: the settings name {person} as an owner. Remove them from access.owners there, then send "
+    "I can't: the settings name {who} as an owner. Remove them from access.owners there, then send "
     "`/config reload`."
 )
 DENY_PAIRED_OWNER = (
-    "{person} is an owner. You can only undo that at the terminal where I run: "
+    "{who} is an owner. You can only undo that at the terminal where I run: "
     '`commonplace chat -m "/deny {person}"`'
 )
 DENY_TERMINAL = "Anyone at the terminal where I run can always talk with me."
@@ -657,7 +662,7 @@ PAIR_WAIT = "Too many wrong codes. Please try again in {minutes} min; `/allow US
 PAIRING_OFF = "Pairing is off (access.pairing in the settings). `/allow USER` lets somebody in."
 ASKS = (
     "{who} would like to talk with me. `/pair {code}` lets them in with the whole memory; `/pair {code} "
-    "guest` lets them in without it; `/deny {person}` keeps them out. The code expires in {minutes} min."
+    "guest` lets them in without it; `/deny {person}` blocks them. The code expires in {minutes} min."
 )
 ASKS_NO_MORE = (
     "Many people have asked within an hour, so I won't announce any more until {time}. `/pair` lists who is "
@@ -670,13 +675,13 @@ ASKS_TURNED_AWAY = (
 CHOICE_CLEAR = "Turn all away"
 CHOICE_LET_IN = "Let in"
 CHOICE_AS_GUEST = "As guest"
-CHOICE_KEEP_OUT = "Keep out"
+CHOICE_BLOCK = "Block"
 CHOICE_LET_NAME_IN = "Let in {name}"
 CHOICE_NAME_AS_GUEST = "As guest {name}"
-CHOICE_KEEP_NAME_OUT = "Keep out {name}"
+CHOICE_BLOCK_NAME = "Block {name}"
 PAIR_ASKING = (
     "Waiting for approval:\n{rows}\n\nSend somebody's line to let them in with the whole memory; add `guest` to let "
-    "them in without it. `/deny USER` keeps somebody out."
+    "them in without it. `/deny USER` blocks somebody."
 )
 PAIR_BECOME_OWNER = "To become an owner yourself, add `owner`: `/pair {code} owner`"
 PAIR_ROW = "- {who}: `/pair {code}`, expires in {minutes} min"
@@ -688,7 +693,7 @@ PAIR_CLEARED = "Done: {count} turned away. They can ask again in an hour; anyone
 PAIR_WAS_CLEARED = "That request was cleared with `/pair clear`. `/allow {person}` still lets {who} in."
 PAIR_NOT_HERE = "Others can read this chat. Please send `/pair` to me in private."
 PAIR_USED = "{who} was already let in with that code."
-PAIR_KEPT_OUT = "{who} has been kept out since then. `/allow {person}` undoes that."
+PAIR_BLOCKED = "{who} has been blocked since then. `/allow {person}` undoes that."
 WHO = (
     "Please name the person by channel and id, for example `/{command} telegram:123456`. An @name isn't enough: it "
     "may belong to somebody else tomorrow."
@@ -705,10 +710,8 @@ LINK_ITSELF = (
 LINK_NO_CHANNEL = "I don't know the channel {channel}. Please use one of these: {channels}."
 LINK_ROOM = "{person} is a room, not a person."
 LINK_TERMINAL = "In the terminal, you are `terminal:owner`."
-LINK_STRANGER = "{person} isn't allowed to talk with me. Let them in with `/allow {person}`, then link them."
-LINK_GUEST = (
-    "{person} is a guest and can't use the memory. Change that with `/allow {person}`, then link them."
-)
+LINK_STRANGER = "{who} isn't allowed to talk with me. Let them in with `/allow {person}`, then link them."
+LINK_GUEST = "{who} is a guest and can't use the memory. Change that with `/allow {person}`, then link them."
 LINK_IN_SETTINGS = (
     "The settings already say who {person} is (access.people.{name}), and they override `/link`. Change it there, "
     "then send `/config reload`."
@@ -1141,13 +1144,13 @@ WEB_DONE = {
     "cancelled": "Reminder cancelled.",
     "moved": "Reminder moved.",
     "restored": "Reminder restored.",
-    "let-in": "They can now talk with me and use the memory. I've told them.",
-    "guest": "They can now talk with me as a guest, without the memory. I've told them.",
-    "refused": "They are kept out: they can't talk with me.",
+    "let-in": "{who} can now talk with me and use the memory. I've told them.",
+    "guest": "{who} can now talk with me as a guest, without the memory. I've told them.",
+    "blocked": "{who} is blocked and can't talk with me.",
     "undone": "Change undone.",
     "redone": "Change redone.",
 }
-"""What the page says was done, by the key in its address."""
+"""What the page says was done, by the key in its address; `who` is in the address too, as an account."""
 WEB_TODAY_LOCKED = (
     "To add to the log here, and to see reminders, changes and people waiting to be let in, set `server.token`: "
     "without one, any program on this machine could do the same. To make one, run: `commonplace init page`"
@@ -1175,6 +1178,64 @@ WEB_SETTING_SOURCES = {
     "file": "from {name}",
     "variable": "from {name}",
 }
+WEB_SETTINGS_NO_FILE = "config.toml, a new file in the folder in which I am started"
+WEB_SETTING_BY_OPTION = (
+    "It was given with --workspace when I was started, and that counts more than a file. To change it, start me with "
+    "another folder."
+)
+WEB_SETTING_BY_VARIABLE = (
+    "The environment variable `{name}` sets it, and that counts more than a file. To change it, change the variable "
+    "and restart me."
+)
+WEB_SETTING_AT_TOP = (
+    "To change it, write this line into {file}, at the top, before the first line in square brackets:"
+)
+WEB_SETTING_IN_TABLE = (
+    "To change it, write this into {file}. If the file has a line `{header}`, write only the second "
+    "line, below it:"
+)
+WEB_SETTING_IN_ENTRY = (
+    "To change it, write this line into {file}, into entry {number} of those that begin with `{header}`:"
+)
+WEB_SETTING_RELOAD = "Then send me `/config reload` in a chat."
+WEB_SETTING_RESTART = "Then restart me: `/config reload` isn't enough for it."
+WEB_SETTING_INIT = "Or run `{command}` in a terminal, which asks for it."
+WEB_SETTING_WORDS = {
+    "workspace": "folder directory data where notes are kept stored",
+    "timezone": "time zone timezone clock hour local summer time UTC",
+    "log_level": "logs logging verbose debug",
+    "agent.name": "name of the bot assistant rename called",
+    "agent.instructions": "personality tone style behaviour prompt rules",
+    "agent.language": "language German Chinese English translate speak",
+    "server.host": "address network phone open from another computer remote LAN",
+    "server.port": "address URL page website browser",
+    "server.token": "password sign in log in login page website browser security",
+    "telegram.token": "Telegram bot connect",
+    "discord.token": "Discord bot connect",
+    "access.owners": "owner admin administrator who may",
+    "access.allow": "people users family let in permission who may talk",
+    "access.guests": "guests visitors permission who may talk",
+    "access.pairing": "strangers codes approve let in",
+    "access.people": "link accounts same person family",
+    "models.chain": "language model AI LLM GPT Claude Gemini choose switch provider",
+    "models.timeout": "slow wait answer",
+    "limits.daily_tokens": "cost costs money budget spend expensive",
+    "limits.messages_per_minute": "rate limit spam flood",
+    "attachments.max_megabytes": "file size upload large documents pictures photos",
+    "speech.provider": "voice messages audio transcription speech dictation",
+    "speech.language": "voice messages audio transcription spoken language",
+    "memory.path": "notes folder directory",
+    "memory.search.final_top_k": "number of results hits more fewer",
+    "memory.embedding.provider": "search by meaning semantic vectors embeddings",
+    "memory.recall.automatic": "remember remind look up notes by itself",
+    "memory.conversations.enabled": "search chats history what was said",
+    "memory.conversations.retention_days": "old chats history how long delete privacy",
+    "memory.changes.keep_days": "undo history how long",
+    "index.url": "PostgreSQL database several computers server",
+    "backup.keep": "backups how many copies nightly",
+    "backup.at": "backups when night hour",
+}
+"""What people call a setting, by its key, besides what its name and meaning say."""
 WEB_NO_CONVERSATION = "There is no such conversation, or nothing was said on that day."
 WEB_DAY_UNKNOWN = "On an unknown day"
 WEB_FORGET_INVALID = "That isn't a day of this conversation. Please go back and use one of the links."
@@ -1183,15 +1244,18 @@ WEB_TYPED_LINES_KEPT = (
     "The lines that you typed in the terminal can't be removed from its history ({reason}). Please fix that "
     "first: the file is .commonplace/chat_history in the workspace."
 )
-WEB_FORGOTTEN = "Forgotten. Nobody can find or read it any more."
-WEB_NO_PERSON = "Nobody with this account has been let in or kept out. Please go back to the list of people."
+WEB_FORGOTTEN = (
+    "Forgotten: nobody can find or read it in conversations any more. Earlier backups still have it, and so does the "
+    "chat on your phone or computer."
+)
+WEB_NO_PERSON = "Nobody with this account has been let in or blocked. Please go back to the list of people."
 WEB_NO_ACCOUNT = "That isn't an account. Please give the channel and the id, for example telegram:123456."
 WEB_PEOPLE_DONE = {
-    "allowed": "They can now talk with me and use the memory.",
-    "guest": "They can now talk with me as a guest, without the memory.",
-    "denied": "They are kept out: they can't talk with me.",
-    "linked": "Accounts linked: they are one person now.",
-    "unlinked": "Accounts unlinked.",
+    "allowed": "{who} can now talk with me and use the memory.",
+    "guest": "{who} can now talk with me as a guest, without the memory.",
+    "blocked": "{who} is blocked and can't talk with me.",
+    "linked": "{who} and {other} are linked: they are one person now.",
+    "unlinked": "{who} and {other} are no longer linked.",
 }
 WEB_DECIDED_HERE = "on this page"
 WEB_BUSY = "This is busy right now. It will appear as soon as it is ready."

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, tzinfo
 from secrets import token_hex
@@ -13,6 +14,7 @@ from bot.conversations.conversation import SUMMARIZED
 from bot.conversations.message_rows import decode_message
 from bot.conversations.pages import EntryHead, SpokenMessage, day_of, spoken_messages
 from bot.forgetting import entry_without
+from bot.line_origin import bare_words
 from bot.models.protocol import UserMessage
 from bot.models.user_text import own_words
 from bot.state import forgetting
@@ -22,6 +24,7 @@ from bot.state.conversation_list import ListedConversation, find_conversation
 from bot.state.database import format_timestamp
 from bot.state.forgetting import ENTRIES, ForgetRequest, StoredRow
 from memory import disk
+from memory.errors import MemoryFault
 from memory.forgetting import EverythingToForget, TextsToForget
 
 if TYPE_CHECKING:
@@ -75,8 +78,18 @@ class FoundSaid:
     summaries: int
     """Summaries that cover it, also those made later."""
     excerpts: tuple[SpokenMessage, ...]
-    notes: tuple[Change, ...]
-    """Changes to the notes that it led to; these stay."""
+    notes: tuple["NotedLine", ...]
+    """What notes have because of it; this stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotedLine:
+    """A line that a conversation led to, and that a note still has."""
+
+    path: str
+    line: int
+    """1-based."""
+    text: str
 
 
 @dataclass(slots=True)
@@ -90,7 +103,7 @@ class _Removal:
 
 async def find_said(services: "Services", part: SaidPart) -> FoundSaid:
     """Return what would be forgotten. Raises NothingSaid, and StateFault."""
-    zone = services.now().tzinfo
+    zone, notes = services.now().tzinfo, await find_noted(services, part)
 
     def read(db: "Connection") -> FoundSaid:
         listed = find_conversation(db, part.conversation)
@@ -110,12 +123,40 @@ async def find_said(services: "Services", part: SaidPart) -> FoundSaid:
             others=sum(each.kind not in (*_SAID, SUMMARIZED) for each in heads),
             summaries=len(summaries | {each.seq for each in heads if each.kind == SUMMARIZED}),
             excerpts=tuple(said[:MAX_EXCERPTS]),
-            notes=read_changes_of_conversation(
-                db, part.conversation, first=first, last=last, limit=MAX_CHANGES
-            ),
+            notes=notes,
         )
 
     return await services.state.read(read)
+
+
+async def find_noted(services: "Services", part: SaidPart) -> tuple[NotedLine, ...]:
+    """Return what notes still have of the latest `MAX_CHANGES` changes that a part led to, a line for each.
+
+    The part may be forgotten already. Raises StateFault.
+    """
+    zone = services.now().tzinfo
+
+    def read(db: "Connection") -> tuple[Change, ...]:
+        if not (heads := _find_heads(db, part, zone=zone)):
+            return ()
+        first, last = heads[0].seq, heads[-1].seq
+        return read_changes_of_conversation(db, part.conversation, first=first, last=last, limit=MAX_CHANGES)
+
+    found = []
+    for change in await services.state.read(read):
+        with suppress(MemoryFault):  # the note is gone, or cannot be shown either
+            note = await services.memory.read_whole(change.path)
+            found += _find_lines(note.text, change)[:1]
+    return tuple(found)
+
+
+def _find_lines(text: str, change: Change) -> list[NotedLine]:
+    """Return the lines of a note that a change wrote, other than headings."""
+    written = {each for line in change.lines.new if not line.startswith("#") and (each := bare_words(line))}
+    rows = enumerate(text.split("\n"), start=1)
+    return [
+        NotedLine(change.path, number, bare_words(row)) for number, row in rows if bare_words(row) in written
+    ]
 
 
 async def forget_said(services: "Services", part: SaidPart, *, upto: int) -> tuple[int, str]:

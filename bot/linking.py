@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from bot import phrases
 from bot.access import TERMINAL, Standing
+from bot.change_names import describe_person
 from bot.linked_people import find_linked
 from bot.messages import OWNER_AT_TERMINAL, PersonId
 from bot.state.database import format_timestamp
@@ -27,7 +28,8 @@ async def link(services: "Services", person: PersonId, other: PersonId, *, by: P
             if refusal := _refuse(services, db, each):
                 return refusal
         is_new = save_link(db, str(person), str(other), by=str(by), at=format_timestamp(services.now()))
-        ids = phrases.COMMA.join(sorted(map(str, services.access.find_ids(db, person))))
+        people = sorted(services.access.find_ids(db, person), key=str)
+        ids = phrases.COMMA.join(_describe(services, db, each) for each in people)
         phrase = phrases.LINKED if is_new else phrases.LINKED_ALREADY
         return phrase.format(ids=ids, person=person, other=other)
 
@@ -39,16 +41,20 @@ async def unlink(services: "Services", person: PersonId, other: PersonId, *, by:
 
     def work(db: "Connection") -> str:
         was_linked = delete_link(db, str(person), str(other))
+        told = {
+            "person": _describe(services, db, person),
+            "other": _describe(services, db, other),
+        }
         links = read_links(db)
         one_person = find_linked(str(person), {}, links, counts=lambda each: True)
         if str(other) in one_person:
-            rows = [phrases.LINK_ROW.format(person=a, other=b) for a, b in links if a in one_person]
+            rows = [_format_link(services, db, each) for each in links if each[0] in one_person]
             phrase = phrases.UNLINKED_BUT if was_linked else phrases.LINKED_BY_OTHERS
-            return phrase.format(person=person, other=other, rows="\n".join(rows))
+            return phrase.format(**told, rows="\n".join(rows))
         name = services.access.find_name(person)
         if name and name == services.access.find_name(other):
             return phrases.LINK_IN_SETTINGS.format(person=person, name=name)
-        return (phrases.UNLINKED if was_linked else phrases.NOT_LINKED).format(person=person, other=other)
+        return (phrases.UNLINKED if was_linked else phrases.NOT_LINKED).format(**told)
 
     return await services.pairing.decide_once(work, by=by, key=key)
 
@@ -57,6 +63,15 @@ async def list_links(services: "Services") -> str:
     """Return who is linked by the settings and by owners, and which links are inactive. Raises StateFault."""
     rows = await services.state.read(lambda db: list(_list_rows(services, db)))
     return phrases.LINKS.format(rows="\n".join(rows)) if rows else phrases.LINKS_NONE
+
+
+def _describe(services: "Services", db: "Connection", person: PersonId) -> str:
+    return describe_person(db, person, services.access, services.settings.channels)
+
+
+def _format_link(services: "Services", db: "Connection", pair: tuple[str, str]) -> str:
+    person, other = (_describe(services, db, PersonId.parse(each)) for each in pair)
+    return phrases.LINK_ROW.format(person=person, other=other)
 
 
 def _refuse(services: "Services", db: "Connection", person: PersonId) -> str:
@@ -79,7 +94,8 @@ def _refuse(services: "Services", db: "Connection", person: PersonId) -> str:
     standing = services.access.read_standing(db, person)
     if standing >= Standing.ALLOWED:
         return ""
-    return (phrases.LINK_GUEST if standing is Standing.GUEST else phrases.LINK_STRANGER).format(person=person)
+    phrase = phrases.LINK_GUEST if standing is Standing.GUEST else phrases.LINK_STRANGER
+    return phrase.format(who=_describe(services, db, person), person=person)
 
 
 def _list_rows(services: "Services", db: "Connection") -> Iterator[str]:
@@ -89,7 +105,7 @@ def _list_rows(services: "Services", db: "Connection") -> Iterator[str]:
         phrase = phrases.LINK_ROW_SET_BUT if idle else phrases.LINK_ROW_SET
         yield phrase.format(name=name, ids=phrases.COMMA.join(ids), idle=phrases.COMMA.join(idle))
     for pair in read_links(db):
-        row = phrases.LINK_ROW.format(person=pair[0], other=pair[1])
+        row = _format_link(services, db, pair)
         yield phrases.LINK_ROW_BUT.format(row=row, why=why) if (why := _why_idle(services, db, pair)) else row
 
 

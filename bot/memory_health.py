@@ -38,6 +38,11 @@ class FindingGroup:
     left_out: int
     """Number of further findings of this kind."""
 
+    @property
+    def count(self) -> int:
+        """Number of all findings of this kind."""
+        return len(self.findings) + self.left_out
+
 
 async def examine_memory(memory: Memory) -> HealthReport:
     """Examine the notes, and the length of the core note; see `Memory.health`. Raises MemoryFault."""

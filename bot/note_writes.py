@@ -503,6 +503,11 @@ def _cannot_record(path: str, fault: StateFault) -> NoteUnwritable:
     )
 
 
+def is_deletion(change: Change) -> bool:
+    """Return whether a change deleted its whole note, as the key of the write tells."""
+    return change.effect == _write_key(change.effect.rpartition("/")[0], "delete", change.path)
+
+
 def _write_key(key: str, *asked: str) -> str:
     """Return the key of exactly this write: a model may use a call id again for another one."""
     said = json.dumps(asked).encode()

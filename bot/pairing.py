@@ -18,7 +18,6 @@ from bot.pairing_codes import CODE_LENGTH, find_by_code, generate_code, normaliz
 from bot.pairing_requests import (
     CODE_LIFETIME,
     format_minutes,
-    format_person,
     format_stranger,
     minutes_left,
     pairing_choices,
@@ -73,10 +72,12 @@ class Pairing:
         wake: Callable[[], None] = lambda: None,
         home_of: Callable[[PersonId], ChatId | None] = lambda person: None,
         languages: PeopleLanguages | None = None,
+        name_of: "Callable[[Connection, PersonId], str]" = lambda db, person: "",
     ) -> None:
         """`wake` is called when a notice has been put into the outbox.
 
-        `home_of` tells where an owner is told who asks to be let in; None for nowhere.
+        `home_of` tells where an owner is told who asks to be let in; None for nowhere. `name_of` returns what somebody
+        is called who has not asked; "" if unknown.
         """
         self._rules = rules
         self._state = state
@@ -84,6 +85,7 @@ class Pairing:
         self._wake = wake
         self._home_of = home_of
         self._languages = languages or PeopleLanguages(state)
+        self._name_of = name_of
         self._refused: OrderedDict[PersonId, tuple[datetime, int]] = OrderedDict()
         """Strangers who were told lately that they cannot talk here: since when, how often; the earliest first."""
         self._turned_away_at: datetime | None = None
@@ -323,11 +325,11 @@ class Pairing:
         """Make somebody an owner who was let in before, or is waiting to be; only at the terminal."""
         if by.channel != TERMINAL:
             return phrases.PAIR_OWNER_NOT_HERE
-        if standing_of(person, self._rules) is Standing.OWNER:
-            return phrases.ALLOW_OWNER.format(person=person)
 
         def work(db: "Connection") -> str:
             stranger = self._find_stranger(db, person)
+            if standing_of(person, self._rules) is Standing.OWNER:
+                return phrases.ALLOW_OWNER.format(who=format_stranger(stranger))
             if not stranger.code and access.read_decision(db, str(person)) is None:
                 return phrases.PAIR_OWNER_UNKNOWN.format(person=person)
             return self._let_in(db, stranger, "owner", by=by, key=key)
@@ -343,36 +345,32 @@ class Pairing:
         return await self._admit(person, "guest", by=by, key=key)
 
     async def _admit(self, person: PersonId, decision: Decision, *, by: PersonId, key: str) -> str:
-        if standing_of(person, self._rules) is Standing.OWNER:
-            return phrases.ALLOW_OWNER.format(person=person)
-
         def work(db: "Connection") -> str:
-            if access.read_decision(db, str(person)) == "owner":
-                return phrases.ALLOW_OWNER.format(person=person)
-            return self._let_in(db, self._find_stranger(db, person), decision, by=by, key=key)
+            stranger = self._find_stranger(db, person)
+            if standing_of(person, self._rules, access.read_decision(db, str(person))) is Standing.OWNER:
+                return phrases.ALLOW_OWNER.format(who=format_stranger(stranger))
+            return self._let_in(db, stranger, decision, by=by, key=key)
 
         return await self._run_once(key, work)
 
     async def deny(self, person: PersonId, *, by: PersonId, key: str) -> str:
-        """Keep a person out, whatever `allow` and `guests` say; give the answer to the owner."""
+        """Block a person, whatever `allow` and `guests` say; give the answer to the owner."""
         if person.channel == TERMINAL:
             return phrases.DENY_TERMINAL
-        if standing_of(person, self._rules) is Standing.OWNER:
-            return phrases.DENY_OWNER.format(person=person)
 
         def work(db: "Connection") -> str:
-            if access.read_decision(db, str(person)) == "owner" and by.channel != TERMINAL:
-                return phrases.DENY_PAIRED_OWNER.format(person=person)
             stranger = self._find_stranger(db, person)
-            standing = standing_of(person, self._rules, access.read_decision(db, str(person)))
+            told = {"who": format_stranger(stranger), "person": person}
+            if standing_of(person, self._rules) is Standing.OWNER:
+                return phrases.DENY_OWNER.format(**told)
+            if access.read_decision(db, str(person)) == "owner" and by.channel != TERMINAL:
+                return phrases.DENY_PAIRED_OWNER.format(**told)
             access.save_decision(
                 db, str(person), "denied", name=stranger.name, by=str(by), at=format_timestamp(self._now())
             )
-            phrase = phrases.KEPT_OUT if standing is Standing.STRANGER else phrases.DENIED
-            answer = phrase.format(who=format_person(stranger), person=person)
+            answer = phrases.BLOCKED.format(**told)
             self._record(db, key, answer, by=by)
-            kept_out = phrases.PAIR_KEPT_OUT.format(who=format_stranger(stranger), person=person)
-            self._record_answer(db, stranger, kept_out, by=by)
+            self._record_answer(db, stranger, phrases.PAIR_BLOCKED.format(**told), by=by)
             return answer
 
         return await self._run_once(key, work)
@@ -407,7 +405,9 @@ class Pairing:
             with speaking(self._languages.read(db, stranger.person)):
                 text = phrases.LET_IN_AS_OWNER if decision == "owner" else phrases.LET_IN
             inbox.add_notice(db, stranger.chat, text, key=f"let-in-{key}", owner="", at=at)
-        answer = phrases.LET_IN_BY_OWNER[decision].format(who=format_person(stranger), person=stranger.person)
+        answer = phrases.LET_IN_BY_OWNER[decision].format(
+            who=format_stranger(stranger), person=stranger.person
+        )
         self._record(db, key, answer, by=by)
         self._record_answer(db, stranger, phrases.PAIR_USED.format(who=format_stranger(stranger)), by=by)
         return answer
@@ -415,7 +415,7 @@ class Pairing:
     def _find_stranger(self, db: "Connection", person: PersonId) -> PairingRequest:
         """Who asks to be let in, or the same without a code who does not."""
         asking = (each for each in self._load_pending(db, self._now()) if each.person == str(person))
-        name = access.read_name(db, str(person))
+        name = access.read_name(db, str(person)) or sanitize_name(self._name_of(db, person))
         return next(asking, PairingRequest(str(person), code="", chat="", name=name, told_at="", at=""))
 
     def _record_answer(

@@ -15,12 +15,12 @@ NAME_CHARS = 40
 
 def format_stranger(stranger: PairingRequest) -> str:
     """Somebody by name and id: `Ann (telegram:7)`."""
-    return f"{stranger.name} ({stranger.person})" if stranger.name else stranger.person
+    return format_person(stranger.name, stranger.person)
 
 
-def format_person(stranger: PairingRequest) -> str:
-    """Somebody by id and name, where it is told what was done: `telegram:7 (Ann)`. The id is what counts."""
-    return f"{stranger.person} ({stranger.name})" if stranger.name else stranger.person
+def format_person(name: str, person: str) -> str:
+    """Somebody by name, with the id (`channel:id`), which is what counts; without a name, the id alone."""
+    return f"{name} ({person})" if name else person
 
 
 def minutes_left(stranger: PairingRequest, now: datetime) -> int:
@@ -30,17 +30,17 @@ def minutes_left(stranger: PairingRequest, now: datetime) -> int:
 
 def pairing_choices(stranger: PairingRequest, *, named: bool = False) -> tuple[Choice, ...]:
     """What an owner can answer to somebody who asks to be let in; `named`: where others ask as well."""
-    let_in, as_guest, keep_out = (
-        (phrases.CHOICE_LET_NAME_IN, phrases.CHOICE_NAME_AS_GUEST, phrases.CHOICE_KEEP_NAME_OUT)
+    let_in, as_guest, block = (
+        (phrases.CHOICE_LET_NAME_IN, phrases.CHOICE_NAME_AS_GUEST, phrases.CHOICE_BLOCK_NAME)
         if named
-        else (phrases.CHOICE_LET_IN, phrases.CHOICE_AS_GUEST, phrases.CHOICE_KEEP_OUT)
+        else (phrases.CHOICE_LET_IN, phrases.CHOICE_AS_GUEST, phrases.CHOICE_BLOCK)
     )
     name = stranger.name or stranger.person
     return buttons_for(
         (
             Choice(let_in.format(name=name), f"/pair {stranger.code}"),
             Choice(as_guest.format(name=name), f"/pair {stranger.code} guest"),
-            Choice(keep_out.format(name=name), f"/deny {stranger.person}"),
+            Choice(block.format(name=name), f"/deny {stranger.person}"),
         )
     )
 
@@ -48,7 +48,7 @@ def pairing_choices(stranger: PairingRequest, *, named: bool = False) -> tuple[C
 def sanitize_name(name: str) -> str:
     """What a stranger calls himself, fit to stand in a line that an owner reads: short, and without Markdown."""
     shown = "".join(
-        letter for letter in one_line(name) if letter.isprintable() and letter not in "`*_[]()<>|~#\\"
+        letter for letter in one_line(name) if letter.isprintable() and letter not in "`*_[]()<>|~#:\\"
     )
     return " ".join(shown.split())[:NAME_CHARS].strip()
 

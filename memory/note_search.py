@@ -100,7 +100,7 @@ class NoteSearch:
         """Sync the index, then return the best passages; `limit` is `final_top_k` by default.
 
         `vector_seconds`: how long to wait for the query's vector, after which words alone decide; 0 asks for none,
-        None waits as long as the provider's own limit. `within` holds the names of the top-level folders to search,
+        None waits as long as the provider's own limit. `within` holds the paths of the folders to search,
         as if there were no other notes; None searches all notes, an empty collection none. With `neighbours`, notes
         that links tie to the hits are returned, too; without a usable index there are none.
         """

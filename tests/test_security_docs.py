@@ -1,18 +1,16 @@
 """docs/security.md promises nothing that is not held: threats, tests, settings and files that it names are there."""
 
-import ast
 import re
-from functools import cache
-from pathlib import Path
 
 import pytest
 
 from bot.config.schema import known_keys
 from bot.config.settings import Settings
 from scripts.bounds import BOUNDS, Bound, bound_location, format_bound
+from tests.document_claims import ROOT, missing, sections, table_rows
 
-ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "security.md").read_text("utf-8")
+SECTIONS = sections(PAGE)
 THREATS = (
     "A stranger in the chat",
     "Words that pose as orders",
@@ -26,30 +24,12 @@ THREATS = (
     "Somebody on your network",
     "Others on the same machine",
 )
-NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
-
-
-def sections() -> dict[str, str]:
-    found = re.split(r"^## (.+)\n", PAGE, flags=re.MULTILINE)[1:]
-    return dict(zip(found[::2], found[1::2], strict=True))
-
-
-def rows(section: str) -> list[list[str]]:
-    """The cells of its tables, without heads."""
-    lines = [line for line in section.splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
-
-
-@cache
-def functions_in(file: str) -> set[str]:
-    tree = ast.parse((ROOT / file).read_text("utf-8"))
-    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return {each.name for each in ast.walk(tree) if isinstance(each, functions)}
+NAMED = re.compile(r"`(tests/[\w/]+\.py::\w+)`")
 
 
 @pytest.mark.parametrize("threat", THREATS)
 def test_each_threat_has_its_measures_and_each_measure_its_test(threat: str) -> None:
-    found = rows(sections()[threat])
+    found = table_rows(SECTIONS[threat])
     assert len(found) > 3
     for happens, protects, held_by in found:
         assert happens
@@ -58,7 +38,7 @@ def test_each_threat_has_its_measures_and_each_measure_its_test(threat: str) -> 
 
 
 def test_the_bounds_are_those_of_the_code_and_no_constant_is_named_that_is_gone() -> None:
-    found = [row for row in rows(sections()["Bounds"]) if row[1]]
+    found = [row for row in table_rows(SECTIONS["Bounds"]) if row[1]]
     bounds = [bound for group in BOUNDS.values() for bound in group]
     assert [row[0] for row in found] == [bound.what for bound in bounds]
     for row, bound in zip(found, bounds, strict=True):
@@ -74,11 +54,7 @@ def test_the_bounds_are_those_of_the_code_and_no_constant_is_named_that_is_gone(
 def test_every_test_that_is_named_exists() -> None:
     named = NAMED.findall(PAGE)
     assert len(named) > 60
-    missing = [
-        (file, test) for file, test in named if not (ROOT / file).is_file() or test not in functions_in(file)
-    ]
-    assert missing == []
-    assert all(test.startswith("test_") for _, test in named)
+    assert missing(named) == []
 
 
 def test_no_test_is_named_in_another_way() -> None:

@@ -1,4 +1,4 @@
-"""Slash commands for people: the welcome, and who is let in or kept out."""
+"""Slash commands for people: the welcome, and who is let in or blocked."""
 
 import re
 
@@ -96,7 +96,7 @@ async def allow(call: CommandCall, services: Services) -> str:
 
 
 async def deny(call: CommandCall, services: Services) -> str:
-    """Keep a person out."""
+    """Block a person."""
     person = parse_person(call.options["user"])
     if person is None:
         return phrases.WHO.format(command="deny")

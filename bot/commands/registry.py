@@ -220,7 +220,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "deny",
-        "Keep somebody out",
+        "Block somebody",
         deny,
         (Option("user", "Who, by channel and id, such as telegram:123456."),),
         owner_only=True,

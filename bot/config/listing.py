@@ -38,6 +38,7 @@ class ListedSetting:
     meaning: str
     needs_restart: bool
     """Whether a change takes effect only after a restart."""
+    is_secret: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,7 @@ def list_settings(
                     differs=source.kind not in ("default", "machine") and (is_elsewhere or value != default),
                     meaning=" ".join(meanings[name].split()),
                     needs_restart=not is_live(path),
+                    is_secret=hides,
                 )
             )
         about = inspect.cleandoc(type(section).__doc__ or "") if keys else ""

@@ -57,7 +57,7 @@ class PagePath:
     day: date
 
     def __str__(self) -> str:
-        return f"{self.scope}/c{self.conversation}/m{self.first}/{self.day.isoformat()}.md"
+        return f"{_folder_of(self.scope, self.conversation)}/m{self.first}/{self.day.isoformat()}.md"
 
     @classmethod
     def parse(cls, path: str) -> "PagePath | None":
@@ -144,6 +144,15 @@ def scope_of(chat: str) -> str:
         else "".join(f"%{byte:02X}" for byte in each.encode("utf-8", "surrogatepass"))
         for each in chat
     )
+
+
+def conversation_folder(chat: str, conversation: int) -> str:
+    """Return the path of the folder of a conversation's pages."""
+    return _folder_of(scope_of(chat), conversation)
+
+
+def _folder_of(scope: str, conversation: int) -> str:
+    return f"{scope}/c{conversation}"
 
 
 def page_start(seq: int) -> int:

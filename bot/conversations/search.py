@@ -17,7 +17,7 @@ from bot.conversations import pages
 from bot.conversations.index_file import INDEX_NAME
 from bot.conversations.message_order import order_messages
 from bot.conversations.page_source import PageSource, StoredPage
-from bot.conversations.pages import INDENT, SpokenMessage, moment_of, scope_of
+from bot.conversations.pages import INDENT, SpokenMessage, conversation_folder, moment_of, scope_of
 from bot.sanitize import one_line
 from bot.state.conversation_entries import StoredChat
 from bot.state.imports import IMPORTED
@@ -246,8 +246,26 @@ class ConversationSearch:
 
         `before`: of this conversation, only what was said before, as a question would always find itself.
         """
-        most = limit or self._limit
         within = None if chats is None else frozenset(map(scope_of, chats))
+        return await self._search_in(within, query, chats=chats, limit=limit, before=before)
+
+    async def search_conversation(
+        self, query: str, *, chat: str, conversation: int, limit: int | None = None
+    ) -> ConversationResults:
+        """Return the best messages of one conversation of this chat, as `search` does."""
+        within = frozenset((conversation_folder(chat, conversation),))
+        return await self._search_in(within, query, chats=(chat,), limit=limit, before=None)
+
+    async def _search_in(
+        self,
+        within: Collection[str] | None,
+        query: str,
+        *,
+        chats: Collection[str] | None,
+        limit: int | None,
+        before: Moment | None,
+    ) -> ConversationResults:
+        most = limit or self._limit
         with self._recorded():
             for is_last in (False, True):
                 found = await self._search.search(

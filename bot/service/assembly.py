@@ -12,6 +12,7 @@ from bot.archives.backup import Backups
 from bot.assistant import DISK_FULL_RETRY_SECONDS, MAX_CONCURRENT_TURNS, Assistant
 from bot.attachments.reader import RETRY_DELAYS, AttachmentReader
 from bot.attachments.save_document import DocumentSaver, number_of
+from bot.change_names import find_name
 from bot.channels import Channels
 from bot.commands.registry import COMMANDS
 from bot.config.reload import LiveSettings
@@ -95,7 +96,13 @@ def services_of(
     access = Access(settings.access, state)
     languages = PeopleLanguages(state, setting=lambda: live_settings.settings.agent.language)
     pairing = Pairing(
-        settings.access, state, now=now, wake=wake_event.set, home_of=channels.home_of, languages=languages
+        settings.access,
+        state,
+        now=now,
+        wake=wake_event.set,
+        home_of=channels.home_of,
+        languages=languages,
+        name_of=partial(find_name, access=access, channels=settings.channels),
     )
     note_writer = OnceWriter(memory, state)
     reader = AttachmentReader(

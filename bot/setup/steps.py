@@ -24,22 +24,41 @@ class Step:
     """The flags that answer its questions, without dashes."""
     take: Callable[[Setup], str]
     """Asks, tests and edits; returns what was set in a few words, "" for nothing."""
+    sets: tuple[str, ...] = ()
+    """Keys of the settings that it asks for; `*` stands for any name or number."""
 
 
 STEPS: Sequence[Step] = (
-    Step("you", phrases.YOU_TITLE, ("name", "timezone"), set_up_you),
-    Step("model", phrases.MODEL_TITLE, ("model", "base-url", "api-key-file"), set_up_model),
+    Step("you", phrases.YOU_TITLE, ("name", "timezone"), set_up_you, sets=("agent.name", "timezone")),
+    Step(
+        "model",
+        phrases.MODEL_TITLE,
+        ("model", "base-url", "api-key-file"),
+        set_up_model,
+        sets=("models.chain", "providers.*.kind", "providers.*.base_url", "providers.*.api_key"),
+    ),
     Step(
         "telegram",
         "Telegram",
         ("telegram-token-file", "telegram-owner"),
         partial(set_up_channel, name="telegram"),
+        sets=("telegram.token", "access.owners"),
     ),
     Step(
-        "discord", "Discord", ("discord-token-file", "discord-owner"), partial(set_up_channel, name="discord")
+        "discord",
+        "Discord",
+        ("discord-token-file", "discord-owner"),
+        partial(set_up_channel, name="discord"),
+        sets=("discord.token", "access.owners"),
     ),
-    Step("notes", phrases.NOTES_TITLE, ("vault", "vault-name", "vault-write"), set_up_notes),
-    Step("page", phrases.PAGE_TITLE, ("page-token",), set_up_page),
+    Step(
+        "notes",
+        phrases.NOTES_TITLE,
+        ("vault", "vault-name", "vault-write"),
+        set_up_notes,
+        sets=("workspace", "memory.folders*.path", "memory.folders*.name", "memory.folders*.write"),
+    ),
+    Step("page", phrases.PAGE_TITLE, ("page-token",), set_up_page, sets=("server.token",)),
     Step("service", phrases.SERVICE_TITLE, ("service", "start"), set_up_service),
 )
 """`bot/cli/main.py` has the flags' explanations."""

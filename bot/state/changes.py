@@ -11,8 +11,11 @@ from memory.line_diff import LineDiff
 
 ChangedBy = Literal["tool", "agent", "command", "flush", "document", "import", "cli", "http", "mcp", "forget"]
 """What made a change: a model's tool call, the assistant by itself on a person's request, a slash command, a flush, a
-filed document, an import, the command line, JSON-RPC, a program over MCP, or `/forget`, of which only a mark for each
-line is stored."""
+filed document, an import, the command line, the page or JSON-RPC (`http`), a program over MCP, or `/forget`, of which
+only a mark for each line is stored."""
+
+RPC_KEY = "rpc/"
+"""How the keys of writes over JSON-RPC begin. All other writes of `http` were made on the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,11 @@ class Change:
     """Number of the change that this one undoes; 0 for none. Undoing an undo redoes its change."""
     forgotten: bool
     """Whether `/forget` has removed its text."""
+
+    @property
+    def is_by_page(self) -> bool:
+        """Whether a person made it on the page."""
+        return self.origin.made_by == "http" and not self.effect.startswith(RPC_KEY)
 
 
 def m025_changes(db: apsw.Connection) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bot import phrases
 from bot.change_list import ChangeList, ChangeReader, encode_change, read_change_list
 from bot.change_texts import describe_coverage
-from bot.state.changes import ChangeOrigin
+from bot.state.changes import RPC_KEY, ChangeOrigin
 from bot.undo import Undone, UndoService
 from bot.web.context import token_of
 from memory.errors import MemoryFault, NoteMissing
@@ -18,12 +18,17 @@ if TYPE_CHECKING:
 
 
 OVER_HTTP = ChangeOrigin("http")
-"""Who makes a change over HTTP: nobody is named, since all have one token."""
+"""Who makes a change on the page or over JSON-RPC, which its key tells apart: nobody has an account there."""
 
 
 def new_key() -> str:
-    """Return the key of a write that is not retried."""
+    """Return the key of a write on the page that is not retried."""
     return f"http/{token_hex(16)}"
+
+
+def new_rpc_key() -> str:
+    """Return the key of a write over JSON-RPC."""
+    return f"{RPC_KEY}{token_hex(16)}"
 
 
 def shows_changes(services: "Services") -> bool:
@@ -35,12 +40,12 @@ def shows_changes(services: "Services") -> bool:
 
 
 async def read_changes_over_http(
-    services: "Services", *, limit: int, before: int = 0, path: str = ""
+    services: "Services", *, limit: int, before: int = 0, path: str = "", on_page: bool = False
 ) -> ChangeList:
     """Return the latest changes by everybody. Raises MemoryFault if they may not be shown, and StateFault."""
     undoing = _open_undo(services)
     await undoing.settle_open()
-    reader = ChangeReader(services.access, services.settings.channels, None, sees_all=True)
+    reader = ChangeReader(services.access, services.settings.channels, None, sees_all=True, on_page=on_page)
     read = partial(read_change_list, reader=reader, limit=limit, before=before, path=path)
     return await services.state.read(read)
 
@@ -58,12 +63,12 @@ async def list_changes_over_http(
     return {**document, "notice": notice} if notice else document
 
 
-async def undo_over_http(services: "Services", number: int, *, key: str = "") -> Undone:
-    """Undo a change; a retry with the same key returns the same, without one each call is a new request.
+async def undo_over_http(services: "Services", number: int, *, key: str) -> Undone:
+    """Undo a change; a retry with the same key returns the same.
 
     Raises UndoRefused; MemoryFault if that is not allowed; StateFault.
     """
-    return await _open_undo(services).undo(number, key=key or new_key(), origin=OVER_HTTP)
+    return await _open_undo(services).undo(number, key=key, origin=OVER_HTTP)
 
 
 def _open_undo(services: "Services") -> UndoService:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot import phrases
+from bot.conversations.search import ConversationResults
 from bot.search_sources import FoundPassages, SearchSource, search_sources
 from bot.web.context import token_of
 
@@ -18,6 +19,19 @@ def searches_chats(services: "Services") -> bool:
     Without a token every account of this machine may call, but the file with the conversations is the user's alone.
     """
     return services.conversations is not None and bool(token_of(services))
+
+
+async def search_conversation_over_http(
+    services: "Services", query: str, *, chat: str, conversation: int, limit: int
+) -> ConversationResults:
+    """Search one conversation of a chat; a notice says if it may not be searched. Raises `MemoryFault`."""
+    if services.conversations is None or not searches_chats(services):
+        off = services.conversations is None
+        notice = phrases.CONVERSATIONS_OFF if off else phrases.CONVERSATIONS_OVER_HTTP
+        return ConversationResults(query, (), notice)
+    return await services.conversations.search_conversation(
+        query, chat=chat, conversation=conversation, limit=limit
+    )
 
 
 async def search_over_http(

@@ -202,7 +202,7 @@ class Index(Protocol):
         Notes are added that the query mentions by one of their names, or by the text of links to them; `phrases` holds
         the sequences of the query's tokens that may be such a name, joined by spaces.
 
-        `within` holds names of top-level folders: what an index of the notes in these folders alone would return
+        `within` holds paths of folders: what an index of the notes in these folders alone would return
         is returned, down to frequencies and similarities. None searches all notes, an empty collection none.
         """
         ...

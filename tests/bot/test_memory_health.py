@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bot import phrases
 from bot.conversations.core_note import CORE_CHARS
 from bot.memory_health import encode_health, examine_memory, find_commands, format_health
 from memory.memory import Memory
@@ -206,7 +207,7 @@ async def test_the_page_examines_only_when_it_is_opened(tmp_path: Path) -> None:
             assert answer.status == 200
             shown = HtmlPage(await answer.text())
         assert shown.by_id("summary").text.startswith("I looked through 2 notes and found 2 things")
-        assert [each.text for each in shown.all("code")] == [
+        assert [each.text for each in shown.all("p") if each.attributes.get("class") == "command"] == [
             "/memory get empty.md",
             "/correct a <b>.md:1 - We saw Oslo.",
         ]
@@ -220,3 +221,22 @@ async def test_the_page_examines_only_when_it_is_opened(tmp_path: Path) -> None:
             "/rpc", json={"jsonrpc": "2.0", "id": 1, "method": "memory.health"}
         )
         assert (await answer_rpc.json())["result"]["healthy"] is False
+
+
+@pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
+async def test_the_page_counts_each_kind_and_folds_a_long_list(tmp_path: Path) -> None:
+    async with open_web_client(tmp_path) as site:
+        put(
+            tmp_path,
+            {f"{n:02}.md": f"- We saw [place {n}](gone{n}.md).\n" for n in range(14)} | {"empty.md": ""},
+        )
+        async with site.client.get("/memory-health") as answer:
+            shown = HtmlPage(await answer.text())
+    (kinds,) = [each for each in shown.all("ul") if each.attributes.get("class") == "kinds"]
+    assert kinds.text == "Notes that no search finds 1 Broken links 14"
+    (fold,) = [each for each in shown.all("details") if each.attributes.get("class") == "more"]
+    assert fold.text.startswith("Show 7 more")
+    assert fold.text.count("Not found:") == 7
+    (group,) = [each for each in shown.all("section") if each.attributes["aria-labelledby"] == "kind-2"]
+    assert group.text.startswith(f"Broken links 14 {phrases.HEALTH_ADVICE['broken_link']}")
+    assert group.text.endswith("4 further ones are not listed. Fix these first, then reload this page.")

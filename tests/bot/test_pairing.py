@@ -158,7 +158,7 @@ async def test_a_stranger_gets_a_code_and_the_line_that_an_owner_sends(door: Doo
 async def test_a_code_lets_its_person_in_with_the_memory_which_the_owner_is_told(door: Door) -> None:
     answer = await door.pair(code_in(await door.knock("telegram:77", name="Ann")))
     assert await door.standing("telegram:77") is Standing.ALLOWED
-    assert answer.startswith("telegram:77 (Ann) can talk with me now, and read and write all of the memory.")
+    assert answer.startswith("Ann (telegram:77) can talk with me now, and read and write all of the memory.")
     assert "\n" not in answer
     assert await door.notices() == [("telegram:77", phrases.LET_IN)]
     assert door.woken
@@ -311,7 +311,7 @@ async def test_a_command_that_runs_again_after_a_crash_gives_the_same_answer_and
     assert await door.standing("telegram:77") is Standing.STRANGER
     assert len(await door.notices()) == 1
     allowed = await door.allow("telegram:77", key="message-902")
-    denied = phrases.DENIED.format(who="telegram:77 (Ann)", person="telegram:77")
+    denied = phrases.BLOCKED.format(who="Ann (telegram:77)", person="telegram:77")
     assert await door.deny("telegram:77", key="message-901") == denied
     assert await door.allow("telegram:77", key="message-902") == allowed
     assert await door.standing("telegram:77") is Standing.ALLOWED
@@ -324,10 +324,10 @@ async def test_a_command_that_runs_again_after_a_crash_gives_the_same_answer_and
 async def test_who_never_could_talk_is_kept_out_by_name_and_one_who_could_can_no_longer(door: Door) -> None:
     await door.knock("telegram:77", name="Ann")
     for _ in range(2):
-        assert (await door.deny("telegram:77")).startswith("telegram:77 (Ann) is kept out.")
+        assert (await door.deny("telegram:77")).startswith("Ann (telegram:77) is blocked and")
     await door.allow("telegram:77")
-    assert (await door.deny("telegram:77")).startswith("telegram:77 (Ann) can no longer talk with me.")
-    assert (await door.deny("telegram:78")).startswith("telegram:78 is kept out.")
+    assert (await door.deny("telegram:77")).startswith("Ann (telegram:77) is blocked and")
+    assert (await door.deny("telegram:78")).startswith("telegram:78 is blocked and")
 
 
 async def test_who_has_become_an_owner_since_asks_no_more(state: State, clock: FakeClock) -> None:
@@ -366,7 +366,7 @@ async def test_who_may_use_the_memory_becomes_a_guest_and_an_owner_does_not(door
 async def test_who_is_denied_gets_no_code_and_loses_the_one_there_was(door: Door) -> None:
     code = code_in(await door.knock("telegram:77"))
     await door.deny("telegram:77")
-    assert await door.pair(code) == phrases.PAIR_KEPT_OUT.format(who="telegram:77", person="telegram:77")
+    assert await door.pair(code) == phrases.PAIR_BLOCKED.format(who="telegram:77", person="telegram:77")
     assert await door.standing("telegram:77") is Standing.STRANGER
     assert await door.knock("telegram:77") == phrases.STRANGER
     await door.deny("discord:5")
@@ -391,13 +391,13 @@ async def test_who_is_allowed_while_a_code_waits_is_told_and_the_code_is_void(do
 @pytest.mark.parametrize(
     ("person", "answer"),
     [
-        ("telegram:1", phrases.DENY_OWNER.format(person="telegram:1")),
+        ("telegram:1", phrases.DENY_OWNER.format(who="telegram:1")),
         ("terminal:owner", phrases.DENY_TERMINAL),
     ],
 )
 async def test_an_owner_of_the_settings_cannot_be_denied(door: Door, person: str, answer: str) -> None:
     assert await door.deny(person) == answer
-    assert await door.allow(person) == phrases.ALLOW_OWNER.format(person=person)
+    assert await door.allow(person) == phrases.ALLOW_OWNER.format(who=person)
     assert await door.standing(person) is Standing.OWNER
     assert await door.rows() == 0
 
@@ -438,15 +438,13 @@ async def test_a_code_makes_an_owner_at_the_terminal_for_good_and_deny_takes_it_
 ) -> None:
     code = code_in(await door.knock("telegram:77", name="Ann"))
     answer = await door.pair(code, owner=True, by=OTHER_OWNER)
-    assert answer == phrases.LET_IN_BY_OWNER["owner"].format(who="telegram:77 (Ann)", person="telegram:77")
+    assert answer == phrases.LET_IN_BY_OWNER["owner"].format(who="Ann (telegram:77)", person="telegram:77")
     assert await door.notices() == [("telegram:77", phrases.LET_IN_AS_OWNER)]
     after_restart = door_of(state, clock, AccessSettings(owners=("telegram:1",)))
     for each in (door, after_restart):
         assert await each.standing("telegram:77") is Standing.OWNER
         assert await each.standing("telegram:1") is Standing.OWNER, "owners of the settings stay"
-    assert (await door.deny("telegram:77", by=OTHER_OWNER)).startswith(
-        "telegram:77 (Ann) can no longer talk with me."
-    )
+    assert (await door.deny("telegram:77", by=OTHER_OWNER)).startswith("Ann (telegram:77) is blocked and")
     assert await after_restart.standing("telegram:77") is Standing.STRANGER
 
 
@@ -456,8 +454,9 @@ async def test_nobody_makes_or_unmakes_an_owner_from_a_channel(door: Door) -> No
     assert await door.make_owner("telegram:77", by=OWNER) == phrases.PAIR_OWNER_NOT_HERE
     assert await door.standing("telegram:77") is Standing.STRANGER
     await door.pair(code, owner=True, by=OTHER_OWNER)
-    assert await door.allow("telegram:77") == phrases.ALLOW_OWNER.format(person="telegram:77")
-    assert await door.deny("telegram:77") == phrases.DENY_PAIRED_OWNER.format(person="telegram:77")
+    assert await door.allow("telegram:77") == phrases.ALLOW_OWNER.format(who="telegram:77")
+    answer = phrases.DENY_PAIRED_OWNER.format(who="telegram:77", person="telegram:77")
+    assert await door.deny("telegram:77") == answer
     assert await door.standing("telegram:77") is Standing.OWNER
 
 
@@ -466,7 +465,7 @@ async def test_who_was_let_in_before_becomes_an_owner_by_id(door: Door) -> None:
     await door.pair(code)
     told = await door.pair(code, owner=True, by=OTHER_OWNER)
     assert told == f"Ann (telegram:77) was already let in with that code. {phrases.PAIR_OWNER_USED}"
-    assert (await door.make_owner("telegram:77", by=OTHER_OWNER)).startswith("telegram:77 (Ann) is an owner")
+    assert (await door.make_owner("telegram:77", by=OTHER_OWNER)).startswith("Ann (telegram:77) is an owner")
     assert await door.standing("telegram:77") is Standing.OWNER
     unknown = await door.make_owner("telegram:78", by=OTHER_OWNER)
     assert unknown == phrases.PAIR_OWNER_UNKNOWN.format(person="telegram:78")
@@ -537,7 +536,7 @@ async def test_owners_are_told_of_whoever_gets_a_code_with_the_answers_to_choose
     choices = (
         Choice("Let in", f"/pair {code}"),
         Choice("As guest", f"/pair {code} guest"),
-        Choice("Keep out", "/deny telegram:77"),
+        Choice("Block", "/deny telegram:77"),
     )
     assert first.choices == second.choices == choices
     assert all(f"`{each.says}`" in first.text for each in choices), "it can be answered without buttons"
@@ -645,7 +644,7 @@ async def test_answers_are_not_kept_for_ever(door: Door) -> None:
 
 
 def test_a_strangers_name_cannot_pass_for_words_of_ours() -> None:
-    assert sanitize_name("Ann\n\n**Owner** [yes](http://x)\u202e `/pair`") == "Ann Owner yeshttp://x /pair"
+    assert sanitize_name("Ann\n\n**Owner** [yes](http://x)\u202e `/pair`") == "Ann Owner yeshttp//x /pair"
     assert len(sanitize_name("x" * 1000)) == 40
     assert sanitize_name("\ud800\x1b[31m") == ""
 
@@ -747,7 +746,7 @@ async def follow(steps: list[tuple[str, int]]) -> None:
                             await attempt(door, "CCCCCCCC")
                     case "deny" | "allow":
                         await (door.deny(person) if what == "deny" else door.allow(person))
-                        said = phrases.PAIR_KEPT_OUT if what == "deny" else phrases.PAIR_USED
+                        said = phrases.PAIR_BLOCKED if what == "deny" else phrases.PAIR_USED
                         told = said.format(who=person, person=person)
                         void |= {code: told for code, who in valid().items() if who == person}
                         let_in[person] = Standing.STRANGER if what == "deny" else Standing.ALLOWED

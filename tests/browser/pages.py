@@ -10,8 +10,10 @@ PAGES = {
     "system": "/system",
     "changes": "/changes",
     "models": "/models",
+    "health of the notes": "/memory-health",
     "settings": "/settings",
     "settings found": "/settings?q=token",
+    "a setting": "/settings?q=timezone",
     "settings changed": "/settings?changed=1",
     "backups": "/backups",
     "search": "/search?q=boiler",
@@ -37,10 +39,11 @@ PAGES = {
     "conversations": "/conversations",
     "imported conversations": "/conversations?kind=imported",
     "conversation": f"/conversations/{TALK}#m4",
+    "search of a conversation": f"/conversations/{TALK}/search?q=boiler",
     "hostile conversation": f"/conversations/{HOSTILE_TALK}",
     "conversation to forget": f"/conversations/{TALK}/forget",
     "no such conversation": "/conversations/999",
     "people": "/people",
-    "person to keep out": "/people/deny?person=telegram:24",
+    "person to block": "/people/deny?person=telegram:24",
 }
 ANSWERED_404 = ("no such note", "no such conversation")

@@ -69,5 +69,5 @@ def test_how_the_models_fared_is_drawn(reader: Window) -> None:
         assert chart.rect["width"] > 200
         if model != "builtin/notebook":
             assert chart.find_elements("css selector", ".answered" if number % 2 == 0 else ".mean")
-    assert reader.text("#models > ul > li:last-child figure:last-child") == "waits not measured"
+    assert reader.text("#models > ul > li:last-child figure:last-child figcaption") == "waits not measured"
     assert "in the last 24 hours" in str(reader.one("#models desc").get_attribute("textContent"))

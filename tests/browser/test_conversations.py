@@ -35,7 +35,8 @@ def test_a_day_is_forgotten_after_a_question(reader: Window, household: Service)
     reader.run("arguments[0].focus()", button)
     reader.press(Keys.ENTER)
     reader.wait(lambda: reader.text("[role=status]").startswith("Forgotten"), "it is forgotten")
-    assert "wheelbarrow" not in reader.text("main")
+    assert "wheelbarrow" not in " ".join(each.text for each in reader.all(".said"))
+    assert "wheelbarrow" in reader.text(".noted"), "the note that still has it is named"
 
 
 def test_a_guest_is_given_the_memory_and_made_a_guest_again(reader: Window) -> None:

@@ -13,7 +13,7 @@ MAX_STOPS = 120
 ORDER = [
     "Let in Ingrid",
     "Let in as a guest: Ingrid",
-    "Keep out Ingrid",
+    "Block Ingrid",
     "Open the note",
     "Yesterday",
     "Add to the log",
@@ -82,7 +82,7 @@ def test_the_tab_key_goes_through_the_first_page_in_order(reader: Window) -> Non
         "conversation",
         "conversation to forget",
         "people",
-        "person to keep out",
+        "person to block",
     ],
 )
 def test_the_tab_key_goes_through_every_page(reader: Window, name: str) -> None:

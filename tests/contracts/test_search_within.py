@@ -36,6 +36,10 @@ SCOPES: tuple[tuple[str, ...], ...] = (
     ("",),
     ("/",),
     ("a/deep",),
+    ("a/deep", "a", "ab"),
+    ("a/deep", "a b"),
+    ("a/dee",),
+    ("a//deep", "a/deep/"),
     ("root.md",),
     ("a/0.md",),
     ("%",),
@@ -48,7 +52,7 @@ Opens = Callable[[], Index]
 
 
 def is_within(path: str, folders: Collection[str]) -> bool:
-    return "/" in path and path.split("/")[0] in folders
+    return any(path.startswith(f"{each}/") for each in folders if each)
 
 
 def make_text(path: str, choose: random.Random) -> str:

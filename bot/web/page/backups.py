@@ -11,7 +11,7 @@ from aiohttp import hdrs, web
 from bot import phrases
 from bot.archives.backup import OLD_AFTER, StoredBackup
 from bot.archives.errors import BackupError
-from bot.maintenance.backup_maker import BackupResult
+from bot.maintenance.requested_job import JobResult
 from bot.maintenance.scheduler import JobStatus
 from bot.sanitize import one_line
 from bot.web.context import services_key
@@ -22,6 +22,7 @@ from bot.web.page.times import PageClock
 
 if TYPE_CHECKING:
     from bot.archives.archive import Manifest
+    from bot.archives.backup import Backup
     from bot.services import Services
 
 BACKUPS = "/backups"
@@ -46,7 +47,7 @@ class BackupsView:
     """Whether even the latest one is too old."""
     runs: bool
     """Whether one is being made."""
-    last: BackupResult | None
+    last: "JobResult[Backup] | None"
     """How the last one that was asked for here ended; None also if there is a later one."""
     is_off: bool
     """Whether the settings want no nightly backups."""
@@ -140,7 +141,7 @@ async def _view(services: "Services") -> BackupsView:
     now, maker = services.now(), services.backup_maker
     newest = stored[0].name if stored else "FILE"
     last = maker.last
-    if last and stored and last.made is None and stored[0].made_at > last.at:
+    if last and stored and last.result is None and stored[0].made_at > last.at:
         last = None
     return BackupsView(
         stored=stored[:MAX_SHOWN],

@@ -78,7 +78,7 @@ async def changes_view(
     services: "Services", *, limit: int = LATEST_SHOWN, before: int = 0, path: str = ""
 ) -> ChangesView:
     """Return the latest changes: of all notes or of one, or those before a number. Raises MemoryFault, StateFault."""
-    found = await read_changes_over_http(services, limit=limit, before=before, path=path)
+    found = await read_changes_over_http(services, limit=limit, before=before, path=path, on_page=True)
     clock = PageClock(services.now())
     rows = (
         ChangeRow(

@@ -24,6 +24,7 @@ from bot.visible_names import escape_path
 from bot.web.context import services_key
 from bot.web.page.conversations import refuse, show_time, title_of
 from bot.web.page.done import read_done
+from bot.web.page.forget_said import DONE, still_noted
 from bot.web.page.note_markdown import MAX_COLUMNS, render_message
 from bot.web.page.rendering import page_response
 from bot.web.page.times import PageClock, ShownTime
@@ -143,6 +144,7 @@ async def show_conversation(request: web.Request) -> web.Response:
 
     try:
         stored = await services.state.read(read)
+        notes = await still_noted(request)
     except StateFault as fault:
         return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, str(fault))
     if stored is None:
@@ -174,7 +176,8 @@ async def show_conversation(request: web.Request) -> web.Response:
         "conversation.html",
         here=CONVERSATIONS_URL,
         shown=view,
-        done=read_done(request, {"forgotten": phrases.WEB_FORGOTTEN}),
+        done=read_done(request, {DONE: phrases.WEB_FORGOTTEN}),
+        notes=notes,
         earlier=conversation_url(number, page=page - 1) if page > 1 else "",
         later=conversation_url(number, page=page + 1) if page < pages else "",
     )

@@ -9,35 +9,38 @@ from bot import phrases
 from bot.change_texts import is_number
 from bot.forget_said import (
     FoundSaid,
+    NotedLine,
     NothingSaid,
     SaidPart,
     StillAnswering,
     TypedLinesKept,
+    find_noted,
     find_said,
     forget_said,
 )
 from bot.sanitize import one_line
-from bot.state.changes import Change
 from bot.state.database import StateFault
 from bot.timeparse import day_in_words
 from bot.visible_names import escape_path
 from bot.web.context import services_key
 from bot.web.forms import read_form
 from bot.web.page.conversations import refuse, title_of
+from bot.web.page.done import done_response
 from bot.web.page.rendering import page_response
 from bot.web.page.urls import CONVERSATIONS_URL, conversation_url, note_url
 
 EXCERPT_CHARS = 160
+DONE = "forgotten"
+"""Key of the sentence that says so."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoteView:
-    """A change to a note that stays."""
+    """A line of a note that stays."""
 
     path: str
     address: str
     words: str
-    """The first line that it wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +97,11 @@ async def forget(request: web.Request) -> web.Response:
             here=CONVERSATIONS_URL,
             messages=messages,
             problem=problem,
+            notes=tuple(map(_show_note, await find_noted(request.app[services_key], part))),
             address=conversation_url(part.conversation),
         )
-    return web.Response(
-        status=303, headers={"Location": f"{conversation_url(part.conversation)}?done=forgotten"}
+    return done_response(
+        conversation_url(part.conversation), DONE, day=part.day.isoformat() if part.day else ""
     )
 
 
@@ -137,10 +141,19 @@ def _view(found: FoundSaid) -> ForgetView:
     )
 
 
-def _show_note(change: Change) -> NoteView:
-    lines = [one_line(each, limit=EXCERPT_CHARS) for each in change.lines.new if each.strip()]
-    words = next((each for each in lines if not each.startswith("#")), "")
-    return NoteView(escape_path(change.path), note_url(change.path), escape_path(words))
+async def still_noted(request: web.Request) -> tuple[NoteView, ...]:
+    """Return what notes still have of what was forgotten, as the address of the conversation names it."""
+    if (
+        request.query.get("done") != DONE
+        or (part := _read_part(request, request.query.get("day", ""))) is None
+    ):
+        return ()
+    return tuple(map(_show_note, await find_noted(request.app[services_key], part)))
+
+
+def _show_note(noted: NotedLine) -> NoteView:
+    words = escape_path(one_line(noted.text, limit=EXCERPT_CHARS))
+    return NoteView(escape_path(noted.path), note_url(noted.path, noted.line), words)
 
 
 def _read_part(request: web.Request, day: str) -> SaidPart | None:

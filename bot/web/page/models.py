@@ -17,7 +17,7 @@ from bot.token_use import TokenUse, read_token_use
 from bot.web.context import services_key, token_of
 from bot.web.forms import add_form
 from bot.web.page.chart import Charts, draw_charts, first_hour
-from bot.web.page.done import read_done
+from bot.web.page.done import done_response, read_done
 from bot.web.page.panel import Panel, load_panel
 from bot.web.page.rendering import page_response
 from bot.web.page.times import PageClock
@@ -118,7 +118,7 @@ async def _reset(request: web.Request) -> web.Response:
         await request.app[services_key].model.health.reset()
     except StateFault as fault:
         return await _show(request, status=503, problem=str(fault))
-    return web.Response(status=303, headers={"Location": f"{MODELS}?done=reset"})
+    return done_response(MODELS, "reset")
 
 
 async def _show(

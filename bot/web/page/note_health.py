@@ -9,6 +9,9 @@ from bot.web.page.urls import note_url
 from memory.health.report import MAX_FINDINGS
 from memory.memory import Memory
 
+SHOWN_FIRST = 3
+"""Findings of each kind that are shown at once; the others are folded."""
+
 
 @dataclass(frozen=True, slots=True)
 class HealthView:

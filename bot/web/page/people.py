@@ -1,27 +1,34 @@
 """The people who may talk with the assistant, who may not, and which of their accounts are one person."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from bot import phrases
 from bot.access import Standing
-from bot.change_names import name_person
+from bot.change_names import describe_person, name_person
+from bot.commands.people import parse_person
 from bot.linked_people import LinkGraph
-from bot.messages import PersonId
+from bot.messages import OWNER_AT_TERMINAL, PersonId
 from bot.sanitize import one_line
 from bot.state.access import DecidedPerson, count_decided, list_decided, read_decided
+from bot.state.database import StateFault
 from bot.state.links import read_links
 from bot.state.speakers import read_last_said
 from bot.visible_names import escape_path
+from bot.web.context import services_key
 from bot.web.page.conversations import show_time
+from bot.web.page.done import read_done
 from bot.web.page.times import PageClock, ShownTime
 from bot.web.page.urls import count_pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from aiohttp import web
     from apsw import Connection
 
+    from bot.config.channel import ChannelSettings
     from bot.services import Services
 
 LISTED = 100
@@ -92,7 +99,7 @@ class LinkView:
 
 @dataclass(frozen=True, slots=True)
 class PeopleList:
-    """One page of the people who were let in, or of those who are kept out."""
+    """One page of the people who were let in, or of those who are blocked."""
 
     people: tuple[PersonView, ...]
     count: int
@@ -106,7 +113,7 @@ class PeopleView:
     """The values of the template."""
 
     let_in: PeopleList
-    kept_out: PeopleList
+    blocked: PeopleList
     settings: tuple[SettingView, ...]
     named: tuple[tuple[str, str], ...]
     """Who has several accounts by the settings: the name, and the accounts in words."""
@@ -126,6 +133,37 @@ async def read_people(services: "Services", *, page: int, denied_page: int) -> P
     waiting = len(await services.pairing.list_pending()) if services.settings.access.pairing else 0
     return await services.state.read(
         lambda db: _read_view(db, services, waiting=waiting, page=page, denied_page=denied_page)
+    )
+
+
+async def read_done_about_people(request: "web.Request", sentences: Mapping[str, str]) -> str:
+    """Return what was done, as `read_done`, with the names of the accounts in the page's address; "" for none."""
+    sentence, services = read_done(request, sentences), request.app[services_key]
+    access, channels = services.access, services.settings.channels
+    people = {}
+    for name in ("who", "other"):
+        if f"{{{name}}}" in sentence:
+            person = parse_person(request.query.get(name, ""))
+            if person is None or not _is_account(person, channels):
+                return ""  # nothing else of the address is shown
+            people[name] = person
+
+    def read(db: "Connection") -> dict[str, str]:
+        return {
+            name: _shown(describe_person(db, person, access, channels)) for name, person in people.items()
+        }
+
+    try:
+        return sentence.format(**await services.state.read(read)) if people else sentence
+    except StateFault:  # the rest of the page says so
+        return ""
+
+
+def _is_account(person: PersonId, channels: "Mapping[str, ChannelSettings]") -> bool:
+    """Return whether an id is what the ids of its channel look like."""
+    channel = channels.get(person.channel)
+    return person == OWNER_AT_TERMINAL or (
+        channel is not None and not channel.explain_invalid_person(person.id)
     )
 
 
@@ -152,15 +190,19 @@ def _read_view(
     settings = tuple(_list_settings(db, services, clock))
     rules = services.settings.access
     usable = ("owner", "allowed")
+
+    def describe(account: str) -> str:
+        return _shown(describe_person(db, PersonId.parse(account), access, services.settings.channels))
+
     return PeopleView(
         let_in=let_in,
-        kept_out=_read_list(db, services, clock, graph, denied=True, page=denied_page),
+        blocked=_read_list(db, services, clock, graph, denied=True, page=denied_page),
         settings=settings,
         named=tuple(
             (escape_path(one_line(name)), phrases.COMMA.join(map(_shown, ids)))
             for name, ids in access.people.items()
         ),
-        links=tuple(LinkView(a, b, _shown(a), _shown(b)) for a, b in links[:MAX_LISTED_LINKS]),
+        links=tuple(LinkView(a, b, describe(a), describe(b)) for a, b in links[:MAX_LISTED_LINKS]),
         more_links=max(0, len(links) - MAX_LISTED_LINKS),
         more_settings=sum(len(getattr(rules, name)) for name in _LISTS) - len(settings),
         waiting=waiting,

@@ -7,14 +7,15 @@ from aiohttp import web
 from bot import linking, phrases
 from bot.commands.people import parse_person
 from bot.messages import PersonId
+from bot.pairing_requests import format_person
 from bot.state.access import Decision, read_decision
 from bot.state.database import StateFault
 from bot.state.links import read_links
 from bot.web.changes import new_key
 from bot.web.context import services_key
 from bot.web.forms import add_form, read_form
-from bot.web.page.done import read_done
-from bot.web.page.people import BY_PAGE, find_person, read_people
+from bot.web.page.done import done_response
+from bot.web.page.people import BY_PAGE, find_person, read_done_about_people, read_people
 from bot.web.page.rendering import page_response
 from bot.web.page.urls import page_number
 
@@ -48,7 +49,7 @@ async def _page(
         people = await read_people(
             request.app[services_key],
             page=page_number(request.query.get("page", "")),
-            denied_page=page_number(request.query.get("kept-out", "")),
+            denied_page=page_number(request.query.get("blocked", "")),
         )
     except StateFault as fault:
         return _refuse(request, 503, str(fault))
@@ -58,7 +59,7 @@ async def _page(
         here=PEOPLE,
         status=status,
         shown=people,
-        done=read_done(request, phrases.WEB_PEOPLE_DONE) if status == 200 else "",
+        done=await read_done_about_people(request, phrases.WEB_PEOPLE_DONE) if status == 200 else "",
         problem=problem,
         person_typed=person,
         other_typed=other,
@@ -74,7 +75,13 @@ async def _ask_to_deny(request: web.Request) -> web.Response:
     if found is None:
         return await _page(request, status=404, problem=phrases.WEB_NO_PERSON)
     if not found.can_change:
-        return await _page(request, status=409, problem=phrases.DENY_PAIRED_OWNER.format(person=found.person))
+        return await _page(
+            request,
+            status=409,
+            problem=phrases.DENY_PAIRED_OWNER.format(
+                who=format_person(found.name, found.account), person=found.person
+            ),
+        )
     return page_response(request, "deny_person.html", here=PEOPLE, shown=found)
 
 
@@ -92,7 +99,7 @@ async def _change(request: web.Request) -> web.Response:
         is_done = await _read_decision(services, person) == wanted
     except StateFault as fault:
         return _refuse(request, 503, str(fault))
-    return _done(wanted) if is_done else await _page(request, status=409, problem=answer)
+    return _done(wanted, person) if is_done else await _page(request, status=409, problem=answer)
 
 
 async def _deny(request: web.Request) -> web.Response:
@@ -107,7 +114,7 @@ async def _deny(request: web.Request) -> web.Response:
         is_done = await _read_decision(services, person) == "denied"
     except StateFault as fault:
         return _refuse(request, 503, str(fault))
-    return _done("denied") if is_done else await _page(request, status=409, problem=answer)
+    return _done("blocked", person) if is_done else await _page(request, status=409, problem=answer)
 
 
 async def _link(request: web.Request) -> web.Response:
@@ -124,7 +131,7 @@ async def _link(request: web.Request) -> web.Response:
     except StateFault as fault:
         return _refuse(request, 503, str(fault))
     if is_done:
-        return _done("linked")
+        return _done("linked", person, other)
     return await _page(request, status=409, problem=answer, person=typed[0], other=typed[1])
 
 
@@ -141,11 +148,11 @@ async def _unlink(request: web.Request) -> web.Response:
         await linking.unlink(services, person, other, by=BY_PAGE, key=new_key())
     except StateFault as fault:
         return _refuse(request, 503, str(fault))
-    return _done("unlinked")
+    return _done("unlinked", person, other)
 
 
-def _done(key: str) -> web.Response:
-    return web.Response(status=303, headers={"Location": f"{PEOPLE}?done={key}"})
+def _done(key: str, person: PersonId, other: PersonId | None = None) -> web.Response:
+    return done_response(PEOPLE, key, who=str(person), other=str(other or ""))
 
 
 def _refuse(request: web.Request, status: int, message: str) -> web.Response:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.maintenance.rebuild import RebuildResult
+from bot.maintenance.requested_job import JobResult
 from bot.quantities import duration_in_words
 from bot.services import Services
 from bot.web.page.times import PageClock, ShownTime
@@ -12,6 +12,7 @@ from memory.progress import JobName, JobProgress
 
 if TYPE_CHECKING:
     from memory.embeddings.model_files import DownloadProgress as Fetching
+    from memory.sync import SyncReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class ProgressView:
     """Whether the index is being rebuilt, even if there is no progress to show yet."""
     jobs: tuple[JobView, ...]
     fetching: DownloadView | None
-    last: RebuildResult | None
+    last: "JobResult[SyncReport] | None"
     """The result of the last rebuild."""
     last_at: ShownTime | None
 

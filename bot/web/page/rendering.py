@@ -63,8 +63,20 @@ def template_environment() -> "Environment":
     templates.filters["join_sentences"] = join_sentences
     templates.filters["translated"] = translated
     templates.filters["kind_of_trouble"] = reason_text
+    templates.filters["with_code"] = _with_code
     templates.filters["without_markup"] = lambda text: text.replace("`", "")
     return templates
+
+
+def _with_code(text: str) -> "Markup":
+    """Return a sentence as HTML, with what is between backticks as code."""
+    from markupsafe import Markup, escape
+
+    parts = text.split("`")
+    coded = (
+        Markup("<code>{}</code>").format(each) if at % 2 else escape(each) for at, each in enumerate(parts)
+    )
+    return Markup().join(coded)
 
 
 def render_template(template: str, **values: object) -> str:

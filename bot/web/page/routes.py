@@ -41,14 +41,14 @@ async def _system(request: web.Request) -> web.Response:
 
 
 async def _note_health(request: web.Request) -> web.Response:
-    from bot.web.page.note_health import examine_notes
+    from bot.web.page.note_health import SHOWN_FIRST, examine_notes
 
     examined = await load_panel(
         examine_notes(request.app[services_key].memory),
         timeout_seconds=HEALTH_SECONDS,
         late=phrases.WEB_HEALTH_TOOK_LONG,
     )
-    return page_response(request, "note_health.html", here=SYSTEM, examined=examined)
+    return page_response(request, "note_health.html", here=SYSTEM, examined=examined, shown_first=SHOWN_FIRST)
 
 
 async def _progress(request: web.Request) -> web.Response:

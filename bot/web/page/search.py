@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, overload
 
 from aiohttp import web
 
@@ -31,8 +31,8 @@ from memory.tokenizer import Term, parse_query
 
 MAX_QUERY_CHARS = 1000
 """A longer query is cut."""
-MAX_PASSAGES = 50
-"""The most that one page shows, and that are counted."""
+MAX_PASSAGES = 25
+"""The most that one page shows, and that are counted; with more, it would weigh more than 60 kB."""
 MORE_PASSAGES = 10
 """How many more each "more" shows."""
 MAX_DATED = 200
@@ -197,7 +197,7 @@ async def run_search(request: web.Request) -> SearchView:
     return SearchView(
         query,
         filters,
-        _hit_views(query, shown),
+        hit_views(query, shown),
         len(wanted),
         join_sentences([first.notes.notice, first.notice]),
         () if filters.has_dates else tuple(map(_neighbour_view, first.notes.neighbours)),
@@ -230,7 +230,11 @@ def _day_of(hit: Hit) -> date | None:
     return hit.told if isinstance(hit, SearchHit) else hit.day
 
 
-def _hit_views(query: str, hits: Sequence[Hit]) -> tuple[PassageView | SaidView, ...]:
+@overload
+def hit_views(query: str, hits: Sequence[ConversationHit]) -> tuple[SaidView, ...]: ...
+@overload
+def hit_views(query: str, hits: Sequence[Hit]) -> tuple[PassageView | SaidView, ...]: ...
+def hit_views(query: str, hits: Sequence[Hit]) -> tuple[PassageView | SaidView, ...]:
     """Return the hits with query words highlighted."""
     terms = parse_query(query)
     passages = [hit for hit in hits if isinstance(hit, SearchHit)]

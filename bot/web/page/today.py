@@ -19,9 +19,10 @@ from bot.web.forms import MAX_TEXT_FORM_BYTES, add_form, read_form
 from bot.web.page import alerts
 from bot.web.page.changes import ChangesView, changes_view
 from bot.web.page.day_log import ADD_TO_LOG, DayLog, add_to_log, day_log
-from bot.web.page.done import done_response, read_done
+from bot.web.page.done import done_response
 from bot.web.page.models import ModelView, model_panel
 from bot.web.page.panel import Panel, Shown, load_panel
+from bot.web.page.people import read_done_about_people
 from bot.web.page.progress import ProgressView, progress_view
 from bot.web.page.reminders import (
     CANCEL_REMINDER,
@@ -157,7 +158,7 @@ async def _page(
         shown=await today_view(request.app[services_key], all_reminders=all_reminders),
         unsent=unsent,
         problem=problem,
-        done=read_done(request, phrases.WEB_DONE),
+        done=await read_done_about_people(request, phrases.WEB_DONE),
         cancelled=number if is_cancelled else "",
     )
 
@@ -179,8 +180,9 @@ def _unsent_log(fields: Mapping[str, str], problem: str) -> UnsentForm:
 
 
 async def _decide(request: web.Request) -> web.Response:
-    decided = await decide(request.app[services_key], await read_form(request))
-    return done_response(TODAY, decided)
+    form = await read_form(request)
+    decided = await decide(request.app[services_key], form)
+    return done_response(TODAY, decided, who=form["person"])
 
 
 async def _cancel_reminder(request: web.Request) -> web.Response:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bot.services import Services
 
 DECIDE: Final = "/waiting"
-_DECISIONS: Final[dict[str, Decision]] = {"let-in": "allowed", "guest": "guest", "refused": "denied"}
+_DECISIONS: Final[dict[str, Decision]] = {"let-in": "allowed", "guest": "guest", "blocked": "denied"}
 """What each button means; they are also keys of `phrases.WEB_DONE`."""
 
 
@@ -57,7 +57,7 @@ async def waiting_view(services: "Services") -> tuple[WaitingView, ...]:
 
 
 async def decide(services: "Services", fields: dict[str, str]) -> str:
-    """Do what the pressed button says about the person of the form, and return its name (`let-in`, `guest`, `refused`).
+    """Do what the pressed button says about the person of the form, and return its name (`let-in`, `guest`, `blocked`).
 
     The person must be waiting with the code of the form. A form that is sent twice decides once. Raises NotDecided and
     StateFault.

@@ -22,7 +22,7 @@ from bot.tools.changes import MAX_NUMBER, ChangesBefore, ChangesLimit, ChangesOf
 from bot.tools.memory import memory_tools
 from bot.tools.toolbox import BadCall, Tool, did_you_mean, tool
 from bot.undo import UndoRefused
-from bot.web.changes import OVER_HTTP, list_changes_over_http, undo_over_http
+from bot.web.changes import OVER_HTTP, list_changes_over_http, new_rpc_key, undo_over_http
 from bot.web.conversations import search_over_http
 from bot.web.rpc.discovery import DISCOVER, describe_methods
 from bot.web.rpc.protocol import (
@@ -122,7 +122,7 @@ def rpc_methods(services: Services) -> Methods:
     async def write(content: str, target: WriteTarget) -> dict[str, Any]:
         """Write something to today's log or to the core note. A repeated call writes again."""
         return encode_write(
-            await note_writes.write(content, key=f"rpc/{token_hex(16)}", target=target, origin=OVER_HTTP)
+            await note_writes.write(content, key=new_rpc_key(), target=target, origin=OVER_HTTP)
         )
 
     @tool
@@ -145,7 +145,7 @@ def rpc_methods(services: Services) -> Methods:
     ) -> dict[str, Any]:
         """Undo a change to the notes; needs a server.token in the settings."""
         try:
-            return encode_undone(await undo_over_http(services, number))
+            return encode_undone(await undo_over_http(services, number, key=new_rpc_key()))
         except UndoRefused as refusal:
             code = NOT_FOUND if refusal.reason == "unknown" else SERVER_ERROR
             raise RpcError(code, "\n".join(filter(None, [str(refusal), refusal.diff]))) from refusal

@@ -5,10 +5,10 @@ from bot.messages import Choice
 
 
 async def test_what_a_button_says_is_its_custom_id() -> None:
-    view = make_buttons([Choice("Let in", "/pair ABCD"), Choice("Keep out", "/deny discord:7")])
+    view = make_buttons([Choice("Let in", "/pair ABCD"), Choice("Block", "/deny discord:7")])
     assert view is not None
     shown = [(button.label, button.custom_id) for button in view.children if isinstance(button, Button)]
-    assert shown == [("Let in", "/pair ABCD"), ("Keep out", "/deny discord:7")]
+    assert shown == [("Let in", "/pair ABCD"), ("Block", "/deny discord:7")]
     assert view.is_finished(), "the library would keep it for ever"
 
 

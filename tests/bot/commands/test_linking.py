@@ -83,9 +83,9 @@ async def test_a_chain_of_links_is_one_person_until_every_way_is_undone(house: H
         ("/link telegram:1 telegram:-100", phrases.LINK_ROOM.format(person="telegram:-100")),
         ("/link telegram:1 discord:77", phrases.LINK_ROOM.format(person="discord:77")),
         ("/link telegram:1 terminal:anna", phrases.LINK_TERMINAL),
-        ("/link telegram:1 telegram:5", phrases.LINK_STRANGER.format(person="telegram:5")),
-        ("/link telegram:6 telegram:1", phrases.LINK_STRANGER.format(person="telegram:6")),
-        ("/link telegram:1 discord:8", phrases.LINK_GUEST.format(person="discord:8")),
+        ("/link telegram:1 telegram:5", phrases.LINK_STRANGER.format(who="telegram:5", person="telegram:5")),
+        ("/link telegram:6 telegram:1", phrases.LINK_STRANGER.format(who="telegram:6", person="telegram:6")),
+        ("/link telegram:1 discord:8", phrases.LINK_GUEST.format(who="discord:8", person="discord:8")),
     ],
 )
 async def test_only_accounts_of_people_who_may_use_the_memory_are_linked(
@@ -132,12 +132,12 @@ async def test_what_the_settings_say_beats_the_command(house: House) -> None:
     assert await found_by(house, OWNER) == {"telegram:1", "discord:@2"}
     assert (await house.say("/link")).splitlines()[1:3] == [
         "- anna: telegram:1, discord:2, discord:9 (in the settings; no access to the memory: discord:9)",
-        "- telegram:1 = telegram:4 (inactive: the settings say who telegram:1 is)",
+        "- anna (telegram:1) = telegram:4 (inactive: the settings say who telegram:1 is)",
     ]
     told = await house.say("/link telegram:4 discord:2 off")
-    assert told == phrases.NOT_LINKED.format(person="telegram:4", other="discord:2")
+    assert told == phrases.NOT_LINKED.format(person="telegram:4", other="anna (discord:2)")
     told = await house.say("/link telegram:1 telegram:4 off")
-    assert told == phrases.UNLINKED.format(person="telegram:1", other="telegram:4")
+    assert told == phrases.UNLINKED.format(person="anna (telegram:1)", other="telegram:4")
     house.services.access.set_rules(AccessSettings(owners=(OWNER,)))
     assert await found_by(house, OWNER) == {"telegram:1"}
 

@@ -146,7 +146,7 @@ async def test_an_owner_lets_somebody_in_by_code_from_any_channel(
     answer = await house.say(line.format(await house.code_for("telegram:77")), person=owner)
     assert await house.standing("telegram:77") is standing
     assert not house.offered
-    assert answer.startswith("telegram:77 (Ann) ")
+    assert answer.startswith("Ann (telegram:77) ")
     ((_, notice),) = await house.services.state.read(inbox.read_undelivered_notices)
     assert (str(notice.chat), notice.text) == ("telegram:77", phrases.LET_IN)
 
@@ -173,10 +173,10 @@ async def test_without_a_code_an_owner_sees_who_asks_and_what_to_answer(house: H
     assert house.offered == [
         Choice("Let in Ann", f"/pair {ann}"),
         Choice("As guest Ann", f"/pair {ann} guest"),
-        Choice("Keep out Ann", "/deny telegram:77"),
+        Choice("Block Ann", "/deny telegram:77"),
         Choice("Let in telegram:78", f"/pair {other}"),
         Choice("As guest telegram:78", f"/pair {other} guest"),
-        Choice("Keep out telegram:78", "/deny telegram:78"),
+        Choice("Block telegram:78", "/deny telegram:78"),
     ]
     await house.say(house.offered[1].says)
     await house.say("/deny telegram:78")
@@ -206,12 +206,12 @@ async def test_at_the_terminal_a_code_with_owner_makes_an_owner_and_the_list_say
     assert f"`/pair {code} owner`" in await house.say("/pair", person="terminal:owner")
     assert await house.say(f"/pair {code} owner") == phrases.PAIR_OWNER_NOT_HERE
     told = await house.say(f"/pair {code[:4]} {code[4:]} OWNER", person="terminal:owner")
-    assert told == phrases.LET_IN_BY_OWNER["owner"].format(who="telegram:77 (Ann)", person="telegram:77")
+    assert told == phrases.LET_IN_BY_OWNER["owner"].format(who="Ann (telegram:77)", person="telegram:77")
     assert await house.standing("telegram:77") is Standing.OWNER
     assert "telegram:77" in await house.say("/deny telegram:77", person="terminal:owner")
     assert await house.standing("telegram:77") is Standing.STRANGER
     told = await house.say("/pair telegram:77 owner", person="terminal:owner")
-    assert told.startswith("telegram:77 (Ann) is an owner now")
+    assert told.startswith("Ann (telegram:77) is an owner now")
 
 
 async def test_where_others_listen_it_is_not_told_who_asks(house: House) -> None:
@@ -252,9 +252,11 @@ async def test_an_owner_who_starts_is_told_who_has_asked_before(house: House) ->
 async def test_what_an_owner_allows_and_denies_is_told_and_done(house: House) -> None:
     assert (await house.say("/allow Telegram:2")).startswith("telegram:2 can talk with me now, and read")
     assert await house.standing("telegram:2") is Standing.ALLOWED
-    assert await house.say("/deny telegram:2") == phrases.DENIED.format(who="telegram:2", person="telegram:2")
+    assert await house.say("/deny telegram:2") == phrases.BLOCKED.format(
+        who="telegram:2", person="telegram:2"
+    )
     assert await house.standing("telegram:2") is Standing.STRANGER
-    assert await house.say("/deny telegram:1") == phrases.DENY_OWNER.format(person="telegram:1")
+    assert await house.say("/deny telegram:1") == phrases.DENY_OWNER.format(who="telegram:1")
 
 
 @pytest.mark.parametrize("command", ["allow", "deny"])

@@ -87,9 +87,13 @@ async def test_others_learn_only_what_is_theirs(house: Harness) -> None:
     assert await ask(house, f"/why {DAY}:3", BEN) == NOT_YOURS
     await house.memory.write("A line of no one.")
     written = OnceWriter(house.memory, house.state)
-    await written.write("From a program", key="k", origin=ChangeOrigin("http"))
+    await written.write("From a program", key="rpc/1", origin=ChangeOrigin("http"))
+    await written.write("From the page", key="page/1", origin=ChangeOrigin("http"))
     assert (await ask(house, f"/why {DAY}:5", BEN)).endswith(phrases.WHY_NOT_YOURS)
-    assert "It was written over HTTP, today at 12:00." in await ask(house, f"/why {DAY}:5", OWNER)
+    assert "It was written by a program over HTTP, today at 12:00." in await ask(
+        house, f"/why {DAY}:5", OWNER
+    )
+    assert "It was written by you on the page, today at 12:00." in await ask(house, f"/why {DAY}:6", OWNER)
 
 
 async def test_what_linked_accounts_said_is_ones_own(tmp_path: Path) -> None:

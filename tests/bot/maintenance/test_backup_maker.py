@@ -35,8 +35,8 @@ async def test_nobody_waits_for_it_and_a_second_one_is_refused(backups: Backups)
     await ended(maker)
     (stored,) = backups.list_stored()
     assert maker.last
-    assert maker.last.made
-    assert (maker.last.made.file.name, maker.last.made.files) == (stored.name, 1)
+    assert maker.last.result
+    assert (maker.last.result.file.name, maker.last.result.files) == (stored.name, 1)
     assert maker.start(), "the next one may begin"
     await ended(maker)
     assert len(backups.list_stored()) == 2
@@ -59,7 +59,7 @@ async def test_one_that_fails_says_why_and_the_next_is_tried(backups: Backups) -
     assert maker.start()
     await ended(maker)
     assert maker.last
-    assert (maker.last.made, "no backup was made" in maker.last.problem) == (None, True)
+    assert (maker.last.result, "no backup was made" in maker.last.problem) == (None, True)
     backups.folder.unlink()
     assert maker.start()
     await ended(maker)

@@ -28,7 +28,7 @@ async def test_who_asks_while_one_runs_waits_for_that_one(memory: Memory) -> Non
     assert first.added == 1
     assert not rebuilding.is_running
     assert rebuilding.last
-    assert rebuilding.last.report is first
+    assert rebuilding.last.result is first
 
 
 async def test_it_goes_on_where_nobody_waits_any_more(memory: Memory) -> None:
@@ -48,7 +48,7 @@ async def test_one_that_fails_says_why_and_the_next_is_tried(memory: Memory, tmp
     with pytest.raises(MemoryFault):
         await rebuilding.run()
     assert rebuilding.last
-    assert rebuilding.last.report is None
+    assert rebuilding.last.result is None
     assert "the index cannot be used" in rebuilding.last.problem
     index.rmdir()
     assert (await rebuilding.run()).added == 1

@@ -8,6 +8,8 @@ import pytest
 
 from bot import phrases
 from bot.state.changes import ChangeOrigin
+from bot.state.links import save_link
+from bot.web.changes import OVER_HTTP
 from bot.web.rpc.protocol import INVALID_PARAMS, NOT_FOUND, SERVER_ERROR
 from tests.fakes.html_page import HtmlPage
 from tests.fakes.web_client import TOKEN, WebClient, open_web_client
@@ -73,7 +75,7 @@ async def test_a_program_lists_changes_and_takes_them_back(tmp_path: Path) -> No
         assert (undone["number"], undone["change"], undone["removed"]) == (2, 4, ["- milk"])
         assert "milk" not in await text_of(site, path)
         (last,) = (await rpc(site, "memory.changes", limit=1))["result"]["changes"]
-        assert (last["made_by"], last["undoes"], last["who"]) == ("http", 2, "HTTP")
+        assert (last["made_by"], last["undoes"], last["who"]) == ("http", 2, "a program over HTTP")
         assert (await rpc(site, "memory.undo", number=4))["result"]["redone"] is True
 
 
@@ -137,9 +139,38 @@ async def test_the_page_shows_the_latest_changes_with_a_button_each(tmp_path: Pa
         assert HOSTILE not in await text_of(site, path)
         rows = rows_of(await page(site))
         assert rows[0].startswith(f"Change 13 {path} undid #12: removed “{HOSTILE}” ")
-        assert ", HTTP What changed -- " in rows[0]
+        assert ", you, on the page What changed -- " in rows[0]
         assert rows[0].endswith(" Redo")
         assert f"added “{HOSTILE}” (undone)" in rows[1]
+
+
+async def test_who_uses_the_page_is_you_only_if_nobody_else_is_an_owner(tmp_path: Path) -> None:
+    async with open_web_client(tmp_path, token=TOKEN, access={"owners": ["telegram:1", "discord:1"]}) as site:
+        await site.services.note_writer.write("tea", key="page/1", origin=OVER_HTTP)
+        assert "an owner, on the page" in rows_of(await page(site))[0]
+        await site.services.state.change(
+            lambda db: save_link(db, "discord:1", "telegram:1", by="terminal:owner", at="")
+        )
+        assert "you, on the page" in rows_of(await page(site))[0]
+
+
+async def test_a_deleted_note_is_told_as_deleted(tmp_path: Path) -> None:
+    async with open_web_client(tmp_path, token=TOKEN) as site:
+        for number, text in enumerate(("# The garden\n\nRoses.\n", "Only a line.\n"), start=1):
+            path = f"{number}.md"
+            (tmp_path / "memory").mkdir(exist_ok=True)
+            (tmp_path / "memory" / path).write_text(text)
+            digest = (await site.services.memory.read_whole(path)).digest
+            await site.services.note_writer.delete(
+                path, digest=digest, key=f"page/{number}", origin=OVER_HTTP
+            )
+        plain, titled = rows_of(await page(site))
+        assert titled.startswith("Change 1 1.md deleted the note “The garden”")
+        assert plain.startswith("Change 2 2.md deleted the note “2.md”")
+        assert (await press_undo(site, "1"))[0] == 303
+        undone, *_, original = rows_of(await page(site))
+        assert undone.startswith("Change 3 1.md undid #1: restored the note “The garden”")
+        assert original.startswith("Change 1 1.md deleted the note “The garden” (undone)")
 
 
 async def test_the_page_says_why_a_change_is_not_taken_back(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ ADDRESSES = (
     "/conversations/1/export.md",
     "/conversations/1/export.jsonl",
     "/conversations/1/forget",
+    "/conversations/1/search?q=boat",
 )
 
 
@@ -446,6 +447,35 @@ async def test_a_conversation_is_downloaded_by_a_safe_name(site: WebClient) -> N
         assert HOSTILE in (text if kind == "md" else json.loads(text.splitlines()[1])["payload"]["text"])
 
 
+# -- searching ------------------------------------------------------------------------------------------------
+
+
+async def test_one_conversation_is_searched_and_each_result_leads_to_its_message(site: WebClient) -> None:
+    await say(site, BEN, *(UserMessage(f"nothing {n}") for n in range(ENTRIES_PER_PAGE)))
+    await say(site, BEN, UserMessage(f"the boat {HOSTILE} leaks"), AssistantMessage("Which boat?"))
+    await say(site, ROOM, UserMessage("another boat"))
+    shown = await page(site, "/conversations/1")
+    (form,) = [each for each in shown.all("form") if each.attributes.get("action", "").endswith("/search")]
+    assert form.attributes["action"] == "/conversations/1/search"
+    shown = await page(site, "/conversations/1/search?q=boat+leaks")
+    links = [each.attributes["href"] for each in shown.all("a") if "#m1" in each.attributes["href"]]
+    assert links[0] == "/conversations/1?page=2#m101"
+    assert all(each.startswith("/conversations/1?") for each in links), "only this conversation is searched"
+    assert [each.text for each in shown.all("mark")][:2] == ["boat", "leaks"]
+    assert HOSTILE in shown.by_id("main").text
+    assert not [each for each in shown.all("script") if "alert" in each.text]
+    assert "the boat" in (await page(site, links[0].partition("#")[0])).by_id("m101").text
+
+
+async def test_what_is_not_found_in_a_conversation_leads_to_the_search_of_everything(site: WebClient) -> None:
+    await say(site, BEN, UserMessage("the boat"))
+    shown = await page(site, "/conversations/1/search?q=xylophone")
+    assert "Nothing found for “xylophone” in this conversation" in shown.by_id("main").text
+    assert "/search?source=all&q=xylophone" in [each.attributes["href"] for each in shown.all("a")]
+    assert "found" not in (await page(site, "/conversations/1/search")).by_id("main").text
+    await get(site, "/conversations/999/search?q=boat", 404)
+
+
 # -- forgetting -----------------------------------------------------------------------------------------------
 
 
@@ -476,16 +506,25 @@ async def test_a_day_is_forgotten_with_all_that_covers_it_and_the_others_stay(si
         assert piece in asked, piece
     assert is_in_a_file(site, SECRET)
     status, leads, _ = await post(site, "/conversations/1/forget", day="2026-03-02", upto=3)
-    assert (status, leads) == (303, "/conversations/1?done=forgotten")
-    shown = await page(site, leads)
-    assert phrases.WEB_FORGOTTEN in shown.by_id("main").text
+    assert (status, leads) == (303, "/conversations/1?day=2026-03-02&done=forgotten#done")
+    shown = await page(site, leads.partition("#")[0])
+    assert shown.by_id("done").text == phrases.WEB_FORGOTTEN
+    (noted,) = [each for each in shown.all("a") if each.text == written.path]
+    assert noted.attributes["href"] == f"/notes/{written.path}#L3"
+    assert f"{written.path}: Quentin is the beetle" in shown.by_id("main").text
+    for elsewhere in ("/conversations/1", "/conversations/1?done=forgotten&day=2026-03-01"):
+        assert written.path not in (await page(site, elsewhere)).by_id("main").text
+    await site.services.note_writer.edit(
+        written.path, "Quentin is the beetle", "Nobody is", key="k2", origin=ChangeOrigin("http")
+    )
+    shown = await page(site, leads.partition("#")[0])
+    assert written.path not in shown.by_id("main").text, "what is no longer in the note is not claimed to be"
     assert "first day" in shown.by_id("m1").text
     assert "third day" in shown.by_id("m4").text
     assert "Forgotten" in shown.by_id("m2").text
     assert FORGOTTEN in shown.by_id("m5").text
     assert not is_in_a_file(site, SECRET)
     assert not await site.services.state.read(forgetting.is_unfinished)
-    assert "Quentin" in (await site.services.memory.get(written.path)).text
     await talk.load()
     assert SECRET not in str(talk.messages())
 

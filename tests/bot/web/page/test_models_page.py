@@ -65,12 +65,12 @@ async def test_models_are_shown_with_their_keys_and_their_last_day(site: WebClie
     await site.services.model.health.write()
     models = (await page(site)).by_id("models")
     assert "openai/gpt-test" in models.text
-    assert "Key 1: ready" in models.text
-    assert re.search(r"Key 2: paused until (\S+ )?\d\d:\d\d, in (2\d|30) s", models.text)
+    assert "Key 1 ready Recent calls 100% answered Speed 50 tokens per second" in models.text
+    assert re.search(r"Key 2 paused until (\S+ )?\d\d:\d\d, in (2\d|30) s", models.text)
     assert "busy there" in models.text
     assert "60% answered 5 calls, 2 failed" in models.text
     assert "0.5 s to the first words 0.5 s at most" in models.text
-    assert "builtin/notebook ready Not called yet No calls in the last 24 hours." in models.text
+    assert "builtin/notebook State ready Recent calls none yet No calls in the last 24 hours." in models.text
 
 
 async def test_answers_that_nobody_waited_for_are_answers(site: WebClient) -> None:
@@ -115,7 +115,7 @@ async def test_a_reset_makes_every_key_ready(locked: WebClient) -> None:
     assert states(locked) == [False, True]
     assert "paused until" in (await browser.open("/models")).by_id("models").text
     sent = await browser.send("/models/reset")
-    assert (sent.status, sent.location) == (303, "/models?done=reset")
+    assert (sent.status, sent.location) == (303, "/models?done=reset#done")
     assert states(locked) == [False, False]
     shown = await browser.open(sent.location)
     (told,) = (each for each in shown.all("p") if each.attributes.get("role") == "status" and each.text)

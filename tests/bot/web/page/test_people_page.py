@@ -1,4 +1,4 @@
-"""People on the page: who is let in, who is kept out, and what an owner can do about it there."""
+"""People on the page: who is let in, who is blocked, and what an owner can do about it there."""
 
 import time
 from collections.abc import AsyncIterator
@@ -113,7 +113,7 @@ async def test_everybody_is_shown_with_what_is_known(site: WebClient) -> None:
         "decided by telegram:1 Last wrote",
         "Ann guest, without the memory discord:8",
         "Has not written yet",
-        "Mallory kept out telegram:9",
+        "Mallory blocked telegram:9",
         "Olga owner telegram:10",
         "access.owners",
         "access.allow",
@@ -136,17 +136,24 @@ async def test_a_role_is_changed_and_changed_back(site: WebClient) -> None:
     person = PersonId.parse(BEN)
     for to, standing in (("guest", Standing.GUEST), ("allowed", Standing.ALLOWED)):
         status, leads, _ = await post(site, "/people/change", person=BEN, to=to)
-        assert (status, leads) == (303, f"/people?done={to}")
-        assert phrases.WEB_PEOPLE_DONE[to] in (await page(site, leads)).by_id("main").text
+        assert (status, leads) == (303, f"/people?who=telegram%3A7&done={to}#done")
+        assert (
+            phrases.WEB_PEOPLE_DONE[to].format(who="Ben (telegram:7)")
+            in (await page(site, leads)).by_id("main").text
+        )
         assert await site.services.access.standing_of(person) is standing
 
 
-async def test_somebody_is_kept_out_after_a_question_and_allowed_again(site: WebClient) -> None:
+async def test_somebody_is_blocked_after_a_question_and_allowed_again(site: WebClient) -> None:
     await decide(site, BEN, "allowed", "Ben")
     asked = (await page(site, f"/people/deny?person={BEN}")).by_id("main").text
-    assert "Keep Ben out? telegram:7 will no longer be able to talk" in asked
+    assert "Block Ben? telegram:7 will no longer be able to talk" in asked
     assert await decision(site, BEN) == "allowed", "it is only asked"
-    assert (await post(site, "/people/deny", person=BEN))[:2] == (303, "/people?done=denied")
+    status, leads, _ = await post(site, "/people/deny", person=BEN)
+    assert (status, leads) == (303, "/people?who=telegram%3A7&done=blocked#done")
+    assert (
+        "Ben (telegram:7) is blocked and can't talk with me." in (await page(site, leads)).by_id("done").text
+    )
     assert await site.services.access.standing_of(PersonId.parse(BEN)) is Standing.STRANGER
     assert (await post(site, "/people/change", person=BEN, to="guest"))[0] == 303
     assert await site.services.access.standing_of(PersonId.parse(BEN)) is Standing.GUEST
@@ -218,15 +225,23 @@ async def test_two_accounts_are_linked_and_unlinked(site: WebClient) -> None:
     await decide(site, ANN, "allowed", "Ann")
     assert (await post(site, "/people/link", person=f" {BEN} ", other=ANN))[:2] == (
         303,
-        "/people?done=linked",
+        "/people?who=telegram%3A7&other=discord%3A8&done=linked#done",
     )
     assert await site.services.state.read(read_links) == ((ANN, BEN),)
-    shown = (await page(site)).by_id("main").text
-    assert f"{ANN} and {BEN}" in shown
+    shown = (await page(site, f"/people?who={BEN}&other={ANN}&done=linked")).by_id("main").text
+    assert "Ben (telegram:7) and Ann (discord:8) are linked" in shown
+    assert "Ann (discord:8) and Ben (telegram:7) Unlink" in shown
     assert f"Also {ANN}" in shown
-    assert (await post(site, "/people/unlink", person=BEN, other=ANN))[:2] == (303, "/people?done=unlinked")
+    assert (await post(site, "/people/unlink", person=BEN, other=ANN))[0] == 303
     assert await site.services.state.read(read_links) == ()
     assert (await post(site, "/people/unlink", person=BEN, other=ANN))[0] == 404
+
+
+async def test_of_an_address_only_accounts_are_shown(site: WebClient) -> None:
+    for who in ("", "telegram:You-are-hacked", "pigeon:1", "1"):
+        shown = await page(site, f"/people?done=blocked&who={who}")
+        assert not [each for each in shown.elements if each.attributes.get("id") == "done"]
+        assert "hacked" not in shown.by_id("main").text
 
 
 async def test_what_cannot_be_linked_is_said_and_kept_in_the_form(site: WebClient) -> None:
@@ -282,12 +297,12 @@ async def test_many_are_shown_a_page_at_a_time(site: WebClient) -> None:
 
     await site.services.state.change(fill)
     began = time.monotonic()
-    shown = await page(site, "/people?page=999999&kept-out=2")
+    shown = await page(site, "/people?page=999999&blocked=2")
     assert time.monotonic() - began < 5
     assert "50,000 people" in shown.by_id("main").text
     assert len([each for each in shown.all("h3") if each.text == "N"]) == 2 * LISTED
     links = {each.text: each.attributes["href"] for each in shown.all("a") if "?" in each.attributes["href"]}
-    assert links["Older →"] == "/people?kept-out=3"
+    assert links["Older →"] == "/people?blocked=3"
 
 
 async def test_ten_thousand_links_and_entries_of_the_settings_are_bounded(tmp_path: Path) -> None:

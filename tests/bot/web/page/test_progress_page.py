@@ -121,8 +121,8 @@ async def test_who_asks_in_a_chat_while_the_button_was_pressed_is_told_of_that_o
     assert "already running" in told
     first = site.services.index_rebuilder.last
     assert first
-    assert first.report
-    assert f"{first.report.seconds:.1f} s" in told
+    assert first.result
+    assert f"{first.result.seconds:.1f} s" in told
 
     done = threading.Event()
     held = site.services.memory._index._rebuild_thread.submit(done.wait, 10)

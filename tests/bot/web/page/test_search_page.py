@@ -150,22 +150,22 @@ async def follow(site: WebClient, address: str) -> HtmlPage:
 
 
 async def test_more_follows_and_what_was_shown_keeps_its_place(site: WebClient) -> None:
-    for number in range(29):
+    for number in range(19):
         words = "zeppelin " * (1 + number % 3) + "and other words " * (number % 7)
         (site.folder / f"memory/2026-01-{number + 1:02}.md").write_text(f"- {words} {number}\n", "utf-8")
     usual = [hit.path for hit in (await site.services.memory.search("zeppelin")).hits]
     shown = await search(site, "zeppelin")
-    assert shown.by_id("found").text.startswith("5 of 29 passages for “zeppelin”")
+    assert shown.by_id("found").text.startswith("5 of 19 passages for “zeppelin”")
     first = places(shown)
     assert [place.partition(":")[0] for place in first] == usual
-    for count, more in ((15, "Show 10 more"), (25, "Show 10 more"), (29, "Show 4 more")):
+    for count, more in ((15, "Show 10 more"), (19, "Show 4 more")):
         address = link(shown, more)
         assert address == f"/search?q=zeppelin&limit={count}#hit-{len(first) + 1}"
         shown = await follow(site, address)
         assert places(shown)[: len(first)] == first
         first = places(shown)
         assert len(set(first)) == len(first) == count
-    assert shown.by_id("found").text.startswith("29 passages for “zeppelin”")
+    assert shown.by_id("found").text.startswith("19 passages for “zeppelin”")
     assert "more" not in [each.text.partition(" ")[0] for each in shown.all("a")]
 
 
@@ -173,10 +173,21 @@ async def test_of_very_many_the_best_are_shown_and_that_there_are_more_is_said(s
     for number in range(MAX_PASSAGES + 20):
         (site.folder / f"memory/{number}.md").write_text(f"a zeppelin {number}\n", "utf-8")
     shown = await search(site, "zeppelin")
-    assert "5 of 50 or more passages" in shown.by_id("found").text
+    assert "5 of 25 or more passages" in shown.by_id("found").text
     shown = await search(site, "zeppelin", limit=str(MAX_PASSAGES))
     assert len(shown.all("blockquote")) == MAX_PASSAGES
-    assert "These are the best 50." in shown.by_id("found").text
+    assert "These are the best 25." in shown.by_id("found").text
+
+
+async def test_a_page_of_results_is_light(site: WebClient) -> None:
+    for number in range(MAX_PASSAGES):
+        text = f"# A heading\n\n## The zeppelin\n\n{'The zeppelin landed in the field behind the house. ' * 14}\n"
+        (site.folder / f"memory/a rather long name {number}.md").write_text(text, "utf-8")
+    params = {"q": "zeppelin house", "limit": str(MAX_PASSAGES)}
+    async with site.client.get("/search", params=params, headers=site.token) as answer:
+        text = await answer.text()
+    assert len(HtmlPage(text).all("blockquote")) == MAX_PASSAGES
+    assert len(text.encode()) < 60_000
 
 
 async def test_a_folder_is_searched_alone(site: WebClient) -> None:

@@ -1,6 +1,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -72,6 +73,80 @@ async def test_they_are_found_by_words(browser: SignedInBrowser) -> None:
     (group,) = (each for each in page.all("details") if each.attributes.get("class") == "group")
     assert "open" in group.attributes
     assert "No setting matches." in (await browser.text("/settings?q=zyzzyva"))
+
+
+async def test_they_are_found_by_everyday_words(browser: SignedInBrowser) -> None:
+    for question, first in (
+        ("time zone", "timezone"),
+        ("Where do I set the time zone?", "timezone"),
+        ("how many backups are kept", "keep"),
+        ("change the password of the page", "token changed"),
+        ("semantic search", "provider changed"),
+        ("PostgreSQL", "url"),
+    ):
+        page = await browser.open(f"/settings?q={quote(question)}")
+        assert first in rows(page), question
+        assert len(rows(page)) <= 12, "only some are found"
+
+
+async def test_if_none_has_all_words_those_with_the_most_are_shown(browser: SignedInBrowser) -> None:
+    page = await browser.open("/settings?q=timezone+zyzzyva")
+    assert "timezone" in rows(page)
+    assert "No setting has all of these words." in page.by_id("main").text
+    assert "No setting has all" not in (await browser.text("/settings?q=timezone"))
+
+
+async def change_as_told(browser: SignedInBrowser, key: str) -> tuple[str, str]:
+    """Return the lines that the page says to write, and everything that it says about that."""
+    page = await browser.open(f"/settings?q={key}")
+    (name,) = [each for each in page.all("a") if each.attributes["href"] == f"/settings?q={key}"]
+    assert name.text == key.rpartition(".")[2]
+    told = next(each for each in page.all("div") if each.attributes.get("class") == "how").text
+    return next(("".join(each.pieces) for each in page.all("pre")), ""), told
+
+
+async def test_a_setting_is_changed_as_the_page_says(browser: SignedInBrowser, tmp_path: Path) -> None:
+    live, file = browser.site.services.live_settings, tmp_path / "config.toml"
+    lines, told = await change_as_told(browser, "limits.steps_per_turn")
+    assert lines == "[limits]\nsteps_per_turn = 25"
+    assert "Then send me /config reload in a chat." in told
+    file.write_text(f"{CONFIG}\n{lines.replace('25', '7')}\n", "utf-8")
+    assert (await live.reload()).live == ("limits.steps_per_turn",)
+    assert browser.site.services.settings.limits.steps_per_turn == 7
+    lines, told = await change_as_told(browser, "timezone")
+    assert lines == 'timezone = "Europe/Berlin"'
+    assert "write this line into config.toml, at the top, before the first line in square brackets" in told
+    assert "Then restart me: /config reload isn't enough for it." in told
+    assert "Or run commonplace init you in a terminal" in told
+    file.write_text(f"{lines}\n{CONFIG}", "utf-8")
+    assert "timezone" in (await live.reload()).restart
+    assert load_settings(file, tmp_path / "w").timezone == "Europe/Berlin"
+
+
+async def test_what_counts_more_than_the_file_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_BACKUP__KEEP", "3")
+    file = tmp_path / "config.toml"
+    file.write_text(f"{CONFIG}\n[[memory.folders]]\npath = '{tmp_path}/vault'\n", "utf-8")
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "secrets.toml").write_text(f'[server]\ntoken = "{TOKEN}"\n', "utf-8")
+    file.write_text(file.read_text("utf-8").replace(f'token = "{TOKEN}"', ""), "utf-8")
+    async with open_configured_client(load_settings(file, tmp_path / "w")) as site:
+        browser = SignedInBrowser(site)
+        lines, told = await change_as_told(browser, "backup.keep")
+        assert (lines, "The environment variable COMMONPLACE_BACKUP__KEEP sets it" in told) == ("", True)
+        lines, told = await change_as_told(browser, "workspace")
+        assert (lines, "It was given with --workspace" in told) == ("", True)
+        lines, told = await change_as_told(browser, "server.token")
+        assert lines == "[server]\ntoken = …"
+        assert "write this into secrets.toml" in told
+        assert "commonplace init page" in told
+        lines, told = await change_as_told(browser, "telegram.token")
+        assert "write this into secrets.toml" in told, "where the other secrets are"
+        page = await browser.open("/settings?q=memory.folders write")
+        told = next(each for each in page.all("div") if each.attributes.get("class") == "how").text
+        assert "into entry 1 of those that begin with [[memory.folders]]: write = false" in told
 
 
 async def test_only_what_differs_is_shown_on_request(browser: SignedInBrowser) -> None:

@@ -63,7 +63,7 @@ async def test_who_waits_is_shown_with_code_name_and_channel(tmp_path: Path) -> 
             each.attributes["aria-label"]
             for each in shown.all("button")
             if each.attributes.get("name") == "decision"
-        ] == ["Let in bIngrid", "Let in as a guest: bIngrid", "Keep out bIngrid"]
+        ] == ["Let in bIngrid", "Let in as a guest: bIngrid", "Block bIngrid"]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ async def test_who_waits_is_shown_with_code_name_and_channel(tmp_path: Path) -> 
     [
         ("let-in", "allowed", Standing.ALLOWED),
         ("guest", "guest", Standing.GUEST),
-        ("refused", "denied", Standing.STRANGER),
+        ("blocked", "denied", Standing.STRANGER),
     ],
 )
 async def test_a_button_decides_once(
@@ -80,12 +80,14 @@ async def test_a_button_decides_once(
     async with open_web_client(tmp_path, token=TOKEN) as site:
         code = await knock(site)
         for _ in range(2):
-            assert await press(site, button, code) == (303, f"/?done={button}#done", "")
+            assert await press(site, button, code) == (303, f"/?who=discord%3A5&done={button}#done", "")
         assert await decided(site) == decision
         assert await site.services.access.standing_of(INGRID) is standing
-        shown = await page(site, f"/?done={button}")
+        shown = await page(site, f"/?who=discord%3A5&done={button}")
         assert shown.by_id("waiting").text == ""
-        assert phrases.WEB_DONE[button] in [each.text for each in shown.all("p")]
+        assert phrases.WEB_DONE[button].format(who="Ingrid (discord:5)") in [
+            each.text for each in shown.all("p")
+        ]
 
 
 async def test_nothing_is_decided_about_who_does_not_wait(tmp_path: Path) -> None:
@@ -94,15 +96,15 @@ async def test_nothing_is_decided_about_who_does_not_wait(tmp_path: Path) -> Non
         for button, given, person in (
             ("let-in", "CDFHJKMN", str(INGRID)),
             ("let-in", code, "discord:6"),
-            ("refused", code, "discord:6"),
-            ("refused", "", str(INGRID)),
+            ("blocked", code, "discord:6"),
+            ("blocked", "", str(INGRID)),
             ("owner", code, str(INGRID)),
             ("", code, str(INGRID)),
             ("let-in", code, "nobody"),
         ):
             assert await press(site, button, given, person) == (409, "", phrases.WEB_NOT_WAITING)
         assert await decided(site) is None
-        await press(site, "refused", code)
+        await press(site, "blocked", code)
         assert (await press(site, "let-in", code))[0] == 409
         assert await decided(site) == "denied"
 
