@@ -96,6 +96,8 @@ def encode_change(shown: ShownChange, names: ChangeNames) -> dict[str, Any]:
         "number": change.number,
         "at": change.at,
         "path": change.path,
+        "moved_from": change.moved_from,
+        "moved_to": change.moved_to,
         "line": change.lines.line,
         "old": list(change.lines.old),
         "new": list(change.lines.new),

@@ -59,8 +59,7 @@ class ShownChange:
     @property
     def can_undo(self) -> bool:
         """Return whether it can be undone, as far as the record shows."""
-        lines = self.change.lines
-        return self.stands and not self.change.forgotten and bool(lines.old or lines.new)
+        return self.stands and not self.change.forgotten and not self.change.is_empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +227,9 @@ def _describe_lines(shown: ShownChange) -> str:
     if shown.is_of_deletion and not change.forgotten:
         phrase = phrases.CHANGE_RESTORED if lines.new else phrases.CHANGE_DELETED
         return phrase.format(title=_title_of(lines.new or lines.old) or escape_path(change.path))
+    if change.is_move:
+        before, after = (one_line(escape_path(each)) for each in (change.moved_from, change.moved_to))
+        return phrases.CHANGE_MOVED_FROM.format(old=before, new=after)
     old, new = _first_words(lines.old), _first_words(lines.new[lines.lead :] or lines.new)
     if old and new:
         return phrases.CHANGE_CHANGED.format(old=old, new=new)

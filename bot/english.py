@@ -492,6 +492,7 @@ CHANGE_RESTORED = "restored the note “{title}”"
 CHANGE_CHANGED = "“{old}” became “{new}”"
 CHANGE_BLANK = "only blank lines"
 CHANGE_MOVED = "moved or renamed the note"
+CHANGE_MOVED_FROM = "moved the note from {old} to {new}"
 CHANGE_UNDONE = "{what} (undone)"
 CHANGE_UNDOES = "undid #{number}: {what}"
 CHANGE_REDOES = "redid #{number}: {what}"
@@ -538,6 +539,10 @@ UNDO_REFUSED = {
     "note_gone": "{path} is gone or empty, so change {number} can't be undone.",
     "changed_later": (
         "Change {by} has since edited the lines of change {number} in {path}; please undo change {by} first."
+    ),
+    "moved_later": "Change {by} has moved {path} again since; please undo change {by} first.",
+    "name_taken": (
+        "There is another note {path} now, so change {number} can't be undone. Please rename that note first."
     ),
     "edited": "The lines of change {number} in {path} have been edited since, so I left them as they are.",
 }
@@ -1074,6 +1079,9 @@ WEB_PAGES = {
 WEB_SIGN_IN_FIRST = "This needs the token. Please send it as `Authorization: Bearer TOKEN`."
 WEB_WRONG = "That token is wrong. Please check it and try again."
 WEB_SIGNED_OUT = "You are signed out, so nothing was done. Please sign in again."
+WEB_SIGNED_OUT_KEPT = (
+    "You are signed out, so nothing was done yet. What you wrote is below. Sign in, and you can send it."
+)
 WEB_TOO_MANY = "Too many wrong tokens came from your address. Please wait a minute."
 WEB_FOREIGN_SITE = "This request came from another site, so nothing was done."
 WEB_FOREIGN_HOST = (
@@ -1099,6 +1107,8 @@ WEB_BY_DATE = "By date"
 WEB_MONTH = "{month} {year}"
 WEB_NO_SUCH_NOTE = "No note has this name"
 WEB_PROPERTIES = "Properties"
+WEB_TASK_DONE = "done"
+WEB_TASK_OPEN = "to do"
 WEB_TABLE = "Table in line {line}"
 WEB_SOME_TABLE = "Table"
 WEB_TABLE_OF_MESSAGE = "Table in line {line} of message {message}"
@@ -1108,17 +1118,46 @@ WEB_LOCKED = (
     "This needs `server.token`: without one, any program on this machine could ask for it. To make one, run: "
     "commonplace init page"
 )
-WEB_OLD_FORM = (
-    "You opened this form before you last signed in, so nothing was done. Please go back, copy what you wrote, and "
-    "reload the page."
+WEB_OLD_FORM = "You opened this page before you last signed in, so nothing was done. Please open it again."
+WEB_NOT_SENT_TITLE = "Not sent yet"
+WEB_SEND_AGAIN = (
+    "You have signed in since you opened this form, so nothing was done yet. Please check what you wrote, and "
+    "send it."
 )
+WEB_COPY_AGAIN = (
+    "I can't tell whether this form came from a page of mine, so nothing was done. Copy what you wrote, and paste it "
+    "where it belongs."
+)
+WEB_NO_PAGE = "There is no such page"
+WEB_NO_PAGE_HELP = "Please check the address, or use the menu above."
+WEB_ONLY_FORMS = "This address only takes forms. Please go back, or use the menu above."
+WEB_TOO_LONG = "That was too long"
+WEB_TOO_LONG_HELP = "Nothing was saved. If you go back, what you wrote should still be in the form."
+WEB_BROKEN = "Something went wrong on my side"
+WEB_BROKEN_HELP = "The log has the details. Please check whether it was done before you try again."
+WEB_UNREADABLE = "I couldn't read what your browser sent. Please go back and try again."
+WEB_TYPED = {
+    "text": "Text",
+    "path": "Name",
+    "to": "New name, with its folders",
+    "when": "New time",
+    "person": "Account",
+    "other": "Same person’s other account",
+}
+"""What people type into forms, by the fields' names."""
 WEB_NOTE_DONE = {
     "saved": "Saved.",
     "created": "Created.",
-    "moved": "Moved. Links in other notes were not changed.",
+    "moved": "Moved. The links in this note still work; links in other notes were not changed.",
     "deleted": "Deleted. You can restore it from the trash.",
     "restored": "Restored.",
+    "restored-as": "Restored under this name, because another note has the old one.",
+    "task": "Task changed.",
 }
+WEB_TASK_CHANGED = (
+    "The line of this task has changed since you opened the note, so nothing was saved. You see the note as it is "
+    "now."
+)
 WEB_NOTE_TOO_LONG = (
     "This text is {size}, too long to edit in a browser (at most {limit}). Please use a text editor, or split it "
     "into several notes."

@@ -406,7 +406,7 @@ def _text_without(place: StoredText, row: StoredRow, words: WordsToForget) -> st
             return None if words.is_in(parse_title(row.text)) else row.text
         case "effects" | "forgetting", _:
             return None if words.is_in(_collect_texts(_parse_json(row.text))) else row.text
-        case "changes", "path":
+        case "changes", "path" | "moved_from" | "moved_to":
             return FORGOTTEN if words.is_in(parse_title(row.text)) else row.text
         case "changes", _:
             return _dump_json(_lines_without(_parse_json(row.text), words))

@@ -1,10 +1,12 @@
 """Writes to a note as they are stored before they are made: planned, made, and recognised after a crash."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from bot.state import changes, note_effects
 from bot.undo_plan import PlannedUndo
 from memory.errors import EditRefused, MemoryFault, NoteExists, NoteUnwritable
 from memory.line_diff import LineDiff, split_lines
@@ -14,6 +16,9 @@ from memory.note_edits import LineAnchor, LineCorrection
 from memory.paths import format_path
 from memory.write_recovery import BeforeAppend, BeforeEdit, BeforeReplacement
 from memory.write_result import WriteResult
+
+if TYPE_CHECKING:
+    from apsw import Connection
 
 
 def plan_write(note: LockedNote, intent: Mapping[str, Any]) -> tuple[dict[str, Any], LineDiff]:
@@ -42,6 +47,9 @@ def plan_write(note: LockedNote, intent: Mapping[str, Any]) -> tuple[dict[str, A
             return _replacement(*note.plan_rewrite(text, digest=digest), deletes=False)
         case {"delete": digest}:
             return _replacement(*note.plan_deletion(digest=digest), deletes=True)
+        case {"exchange": fields}:
+            replaced, lines = note.plan_exchange(LinesReplacement(**_with_tuples(fields)))
+            return {**intent, "before": asdict(replaced)}, lines
         case {"replace": fields, "deletes": deletes}:  # once more, since a first try was not made
             wanted = LinesReplacement(**_with_tuples(fields))
             replaced, lines, leaves_nothing = note.plan_replacement(wanted)
@@ -81,6 +89,10 @@ def apply_write(note: LockedNote, intent: Mapping[str, Any]) -> WriteResult:
             return note.correct(LineCorrection(**fields))
         case {"insert": {"block": block, "stood": stood}}:
             return note.insert(block, _line_span(stood))
+        case {"exchange": fields}:
+            wanted = LinesReplacement(**_with_tuples(fields))
+            note.exchange_lines(wanted)
+            return WriteResult(note.path, wanted.line, wanted.line + len(wanted.new) - 1, 0)
         case {"replace": fields, "deletes": deletes}:
             wanted = LinesReplacement(**_with_tuples(fields))
             return _delete(note, wanted) if deletes else note.replace(wanted)
@@ -99,16 +111,55 @@ def recover_write(note: LockedNote, intent: Mapping[str, Any]) -> WriteResult | 
             return note.finish_edit(old, new, BeforeEdit(**before))
         case {"insert": {"block": block}, "before": before}:
             return note.finish_edit("", block, BeforeEdit(**before))
-        case {"replace": fields, "before": before}:
+        case {"replace": fields, "before": before} | {"exchange": fields, "before": before}:
             return note.finish_replacement(
                 LinesReplacement(**_with_tuples(fields)), BeforeReplacement(**before)
             )
         case {"remove": _, "before": before}:
             # Only the same bytes prove it: the lines are not stored.
             return note.finish_replacement(LinesReplacement(1, (), ()), BeforeReplacement(**before))
-        case {"rename": name}:
-            return WriteResult(str(name), 1, 0, 0) if note.finish_move(str(name)) else None
+        case {"rename": name, **links}:
+            is_done = note.finish_move(str(name)) or (links and _complete_move(note, str(name), links))
+            return WriteResult(str(name), 1, 0, 0) if is_done else None
     raise _outcome_unknown(intent)
+
+
+def plan_move(note: LockedNote, to: str, links: LinesReplacement | None) -> tuple[dict[str, Any], LineDiff]:
+    """Return the intent of a move to the path `to`, and the lines that change: those with relative `links`."""
+    if links is None:
+        return {"rename": to}, LineDiff(1, "", (), ())
+    before, lines = note.plan_exchange(links)
+    return {"rename": to, "links": asdict(links), "before": asdict(before)}, lines
+
+
+def apply_move(note: LockedNote, target: LockedNote, links: LinesReplacement | None) -> bool:
+    """Change the links of a note and move it; return False if there is another note, and then change nothing."""
+    if links:
+        note.exchange_lines(links)
+    is_done = note.move(target)
+    if links and not is_done:
+        note.exchange_lines(replace(links, old=links.new, new=links.old))
+    return is_done
+
+
+def _complete_move(note: LockedNote, to: str, intent: Mapping[str, Any]) -> bool:
+    """Move a note whose links a crash has left changed; return False if they are not, or there is another note."""
+    links, before = LinesReplacement(**_with_tuples(intent["links"])), _with_tuples(intent["before"])
+    if note.finish_replacement(links, BeforeReplacement(**before)) is None:
+        return False
+    is_done = note.move_to(to)
+    if not is_done:
+        with suppress(EditRefused):  # somebody has edited them meanwhile
+            note.exchange_lines(replace(links, old=links.new, new=links.old))
+    return is_done
+
+
+def mark_done(db: "Connection", key: str, written: WriteResult) -> None:
+    """Store that a write was made, and where; a renamed note's changes go with it."""
+    if (effect := note_effects.find_effect(db, key)) and "rename" in effect.intent:
+        changes.rename_note(db, effect.path, written.path)
+    note_effects.mark_done(db, key, asdict(written))
+    changes.mark_done(db, key)
 
 
 def _delete(note: LockedNote, wanted: LinesReplacement) -> WriteResult:

@@ -1,4 +1,4 @@
-"""Recorded moves of notes, and removals that leave nothing in the trash: by `/forget`, and when an import is undone."""
+"""Recorded removals that leave nothing in the trash: by `/forget`, and when an import is undone."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
@@ -7,19 +7,19 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from bot.note_writes import OnceWriter, mark_done
+from bot.note_intents import mark_done
+from bot.note_writes import OnceWriter
 from bot.state import changes, note_effects
 from bot.state.blocking import BlockingState
 from bot.state.changes import ChangeOrigin
-from bot.state.database import State, run_to_completion
-from memory.errors import NoteExists, NoteUnwritable
+from bot.state.database import State
+from memory.errors import NoteUnwritable
 from memory.forgetting import FORGOTTEN
 from memory.line_diff import LineDiff, compare_lines, find_runs, split_lines
 from memory.locked_note import LockedNote
 from memory.memory import Memory
 from memory.note_edits import find_blocks, make_anchor
 from memory.note_file import TRIES, note_missing
-from memory.paths import format_path
 from memory.write_result import WriteResult
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class NoteRemovals:
-    """Removes lines and notes for good, and moves notes. Create it on the event loop.
+    """Removes lines and notes for good, and renames notes. Create it on the event loop.
 
     Each is recorded before it is made, like every write; after a crash, the note shows whether it was made. A
     retry looks at the note again. For what `/forget` removes, the record gets only a mark for each line.
@@ -95,32 +95,10 @@ class NoteRemovals:
     def rename(self, note: LockedNote, name: str) -> bool:
         """Rename a note within its folder; return False if the name is taken. Its changes get the new path too."""
         self._writer.settle(note, self._state)
-        new = str(PurePosixPath(note.path).with_name(name))
-        return self._try_move(note, new, partial(note.rename, name))
-
-    async def move(self, path: str, to: str) -> WriteResult:
-        """Move a note to another path, with its changes; return where it is. Folders left empty are deleted.
-
-        Raises NoteExists, NoteMissing, EditRefused if it has hidden lines, other MemoryFaults, StateFault.
-        """
-
-        def move(note: LockedNote, target: LockedNote) -> WriteResult:
-            self._writer.settle(note, self._state)
-            self._writer.settle(target, self._state)
-            if note.is_missing:
-                raise note_missing(note.path)
-            note.check_nothing_hidden()
-            if not (target.is_missing and self._try_move(note, target.path, partial(note.move, target))):
-                raise NoteExists(f"There is a note {format_path(target.path)} already; choose another name.")
-            return WriteResult(target.path, 1, 0, 0)
-
-        return await run_to_completion(self._memory.hold_both(path, to, move))
-
-    def _try_move(self, note: LockedNote, path: str, move: Callable[[], bool]) -> bool:
-        """Record that a note is moved to `path`, and move it; return False if there is another note."""
-        key = _new_key()
+        key, path = _new_key(), str(PurePosixPath(note.path).with_name(name))
+        # Without the names, which `/forget` may be about.
         self._begin(key, note.path, {"rename": path}, LineDiff(1, "", (), ()), undoes=0)
-        is_done = move()
+        is_done = note.rename(name)
         self._state.change(partial(_complete, key=key, path=path) if is_done else partial(_discard, key=key))
         return is_done
 

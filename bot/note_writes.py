@@ -11,7 +11,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from bot.note_intents import apply_write, plan_reversal, plan_write, recover_write
+from bot.note_intents import apply_write, mark_done, plan_reversal, plan_write, recover_write
+from bot.note_moves import NoteMoves
 from bot.state import changes, note_effects
 from bot.state.blocking import BlockingState
 from bot.state.changes import Change, ChangeOrigin
@@ -84,6 +85,7 @@ class OnceWriter:
         self._memory = memory
         self._state = state
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._moves = NoteMoves(memory, state, settle=self.settle)
 
     async def write(
         self, text: str, *, key: str, origin: ChangeOrigin, target: WriteTarget = "daily"
@@ -232,10 +234,35 @@ class OnceWriter:
         intent = {"rewrite": {"text": text, "digest": digest}}
         return await self._write_once(path, intent, _write_key(key, "rewrite", path), origin, existing=True)
 
+    async def set_task(
+        self, path: str, line: int, mark: str, *, is_done: bool, key: str, origin: ChangeOrigin
+    ) -> WriteResult:
+        """Check or uncheck the task in a line (1-based); nothing else in the note changes.
+
+        Raises NoteChanged if the line is no longer the one with this mark (`memory.tasks`).
+        """
+
+        def find(note: LockedNote) -> Mapping[str, Any]:
+            return {"exchange": asdict(note.plan_task(line, mark, is_done=is_done))}
+
+        async def plan() -> tuple[str, Mapping[str, Any]]:
+            return path, await self._memory.hold(path, find, existing=True)
+
+        known = await self._load_or_plan(_write_key(key, "task", path), plan)
+        return await self._write_once(known.path, known.intent, known.key, origin, existing=True)
+
     async def delete(self, path: str, *, digest: str, key: str, origin: ChangeOrigin) -> WriteResult:
         """Delete a note, which is kept in the trash. Raises NoteChanged as `rewrite` does."""
         intent = {"delete": digest}
         return await self._write_once(path, intent, _write_key(key, "delete", path), origin, existing=True)
+
+    async def move(self, path: str, to: str, *, key: str, origin: ChangeOrigin) -> WriteResult:
+        """Move a note to another path, with its changes; return where it is. Folders left empty are deleted.
+
+        Its relative links are changed so that they lead where they led. Raises NoteExists, NoteMissing, EditRefused if
+        it has hidden lines.
+        """
+        return await self._moves.move(path, to, key=_write_key(key, "move", path, to), origin=origin)
 
     async def correct(
         self, path: str, line: int, text: str, *, key: str, origin: ChangeOrigin, last: int | None = None
@@ -289,10 +316,15 @@ class OnceWriter:
         """
         key = _write_key(key, "undo")
         known = await self._state.read(lambda db: note_effects.find_effect(db, key))
-        path = (
-            known.path if known else (await self._state.read(partial(find_undoable, number=number)))[-1].path
-        )
-        await self._write_once(path, {"undo": number}, key, origin, existing=False)
+        if known:
+            path, to = known.path, str(known.intent.get("rename", ""))
+        else:
+            last = (await self._state.read(partial(find_undoable, number=number)))[-1]
+            path, to = last.path, last.moved_from
+        if to:
+            await self._moves.undo(path, to, number, key=key, origin=origin)
+        else:
+            await self._write_once(path, {"undo": number}, key, origin, existing=False)
         made = await self._state.read(lambda db: changes.find_by_effect(db, key))
         if made is None:
             raise NoteUnwritable(f"{path} was changed, but state.db could not be updated yet; try again.")
@@ -483,14 +515,6 @@ def _free_names(path: str) -> Iterator[str]:
     stem = path.removesuffix(".md")
     yield path
     yield from (f"{stem}-{number}.md" for number in count(2))
-
-
-def mark_done(db: "Connection", key: str, written: WriteResult) -> None:
-    """Store that a write was made, and where; a renamed note's changes go with it."""
-    if (effect := note_effects.find_effect(db, key)) and "rename" in effect.intent:
-        changes.rename_note(db, effect.path, written.path)
-    note_effects.mark_done(db, key, asdict(written))
-    changes.mark_done(db, key)
 
 
 def _read_since(state: BlockingState, path: str, number: int) -> Sequence[Change]:

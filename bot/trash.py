@@ -6,7 +6,6 @@ from bot import phrases
 from bot.note_writes import RestorePlan
 from memory.errors import MemoryFault
 from memory.formatting import format_block
-from memory.trash import find_by_number
 
 if TYPE_CHECKING:
     from memory.memory import Memory
@@ -19,7 +18,7 @@ class NotInTrash(Exception):
 
 async def find_removed(number: str, memory: "Memory") -> "TrashItem":
     """Return what has this number in the trash. Raises NotInTrash."""
-    found = find_by_number(await memory.removed(), number)
+    found = await memory.find_removed(number)
     if not found:
         raise NotInTrash(phrases.TRASH_NO_NUMBER.format(number=number))
     if len(found) > 1:

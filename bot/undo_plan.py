@@ -18,11 +18,20 @@ from memory.line_reversal import LinesReplacement, describe_edits, plan_reversal
 from memory.write_recovery import find_block
 
 Refusal = Literal[
-    "unknown", "undone", "redone", "forgotten", "nothing", "note_gone", "changed_later", "edited"
+    "unknown",
+    "undone",
+    "redone",
+    "forgotten",
+    "nothing",
+    "note_gone",
+    "name_taken",
+    "changed_later",
+    "edited",
 ]
 """Why a change is not undone: there is no such change; it is already undone; it was an undo, and its change is already
-redone; `/forget` has removed its text; it changed no line; its note is gone; a later change has edited its lines, or
-somebody outside of Commonplace has."""
+redone; `/forget` has removed its text; it changed no line; its note is gone; another note has the name from which it
+moved its note; a later change has edited its lines or moved its note again, or somebody outside of Commonplace has
+edited them."""
 
 
 class UndoRefused(EditRefused):
@@ -67,7 +76,7 @@ def find_undoable(db: apsw.Connection, number: int) -> tuple[Change, ...]:
         )
     if any(each.forgotten for each in chain):
         raise UndoRefused(phrases.UNDO_REFUSED["forgotten"].format(number=number), "forgotten")
-    if not (last.lines.old or last.lines.new):
+    if last.is_empty:
         raise UndoRefused(phrases.UNDO_REFUSED["nothing"].format(number=number), "nothing")
     return chain
 
@@ -92,6 +101,28 @@ def plan_undo(
     if before and last.lines.old == before.lines.new:
         found = replace(found, lead=before.lines.lead)
     return PlannedUndo(found, may_delete=takes_back, says=before.origin.says if before else ())
+
+
+def check_can_move_back(
+    change: Change, *, is_there: bool, read_since: Callable[[int], Sequence[Change]]
+) -> None:
+    """Raise UndoRefused if the note is no longer where a change has moved it. `is_there`: whether there is a note."""
+    number, path = change.number, escape_path(change.path)
+    if later := [each.number for each in _without_undone(read_since(number)) if each.is_move]:
+        raise UndoRefused(
+            phrases.UNDO_REFUSED["moved_later"].format(path=path, number=number, by=later[-1]),
+            "changed_later",
+            by=later[-1],
+        )
+    if not is_there or change.path != change.moved_to:
+        raise UndoRefused(phrases.UNDO_REFUSED["note_gone"].format(path=path, number=number), "note_gone")
+
+
+def name_taken(change: Change) -> UndoRefused:
+    """Return the error that a move cannot be undone since another note has the old name."""
+    taken = escape_path(change.moved_from)
+    message = phrases.UNDO_REFUSED["name_taken"].format(path=taken, number=change.number)
+    return UndoRefused(message, "name_taken")
 
 
 def _is_written_by_others(

@@ -50,6 +50,11 @@ class DecodedNote:
         first = self.raw.find("\n")
         return "\r\n" if first > 0 and self.raw[first - 1] == "\r" else "\n"
 
+    @property
+    def can_encode(self) -> bool:
+        """Return whether its text can be written again without losing what was damaged in it."""
+        return self.unit == 1 or self.clean
+
     def encode(self, raw: str) -> bytes:
         """Return the bytes of some text of this note, without the byte-order mark."""
         return raw.encode(self.codec, "surrogateescape" if self.unit == 1 else "strict")

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from heapq import nsmallest
 from threading import Lock
 from typing import Final
 
@@ -24,14 +25,52 @@ _RECENT_NS: Final = 2_000_000_000
 """The time of a folder may stay the same while it changes; a listing of one that changed so recently is not kept."""
 
 
+class NoteNames:
+    """The names of a folder's notes: the core note, daily logs from the latest, then the other notes by name.
+
+    Sorting a hundred thousand takes longer than all the rest of a first page, so that waits for the second one.
+    """
+
+    def __init__(self, names: Collection[str]) -> None:
+        """`names`: in any order."""
+        self._names = names
+        self._sorted: Sequence[str] | None = None
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def between(self, start: int, stop: int) -> Sequence[str]:
+        """Return the names from `start` up to `stop` (0-based, exclusive)."""
+        if self._sorted is None:
+            if start == 0 and stop < len(self._names):
+                return _sort_notes(self._names, first=stop)
+            self._sorted = _sort_notes(self._names)
+        return self._sorted[start:stop]
+
+
 @dataclass(frozen=True, slots=True)
 class FolderListing:
     """The names in one folder."""
 
     folders: Sequence[str]
     """Folders in it, by name; those named under [[memory.folders]] are in the memory's own."""
-    notes: Sequence[str]
-    """The core note, daily logs from the latest, then the other notes by name."""
+    notes: NoteNames
+    problems: Sequence[Problem]
+
+
+@dataclass(frozen=True, slots=True)
+class FolderPage:
+    """Some of what is in one folder."""
+
+    folders: Sequence[str]
+    notes: Sequence[NoteStat]
+    titles: Sequence[str]
+    """Of the notes; "" for one without."""
+    first: int
+    """The number of the first entry, folders before notes; 0-based."""
+    entries: int
+    """How many folders and notes there are in all."""
+    all_notes: int
     problems: Sequence[Problem]
 
 
@@ -59,7 +98,7 @@ class FolderLister:
                 return self._list_opened(fd, place, path)
         except (FileNotFoundError, NotADirectoryError):
             if not path:
-                return FolderListing([each.name for each in self._folders.others], [], [])
+                return FolderListing([each.name for each in self._folders.others], NoteNames(()), [])
             raise NoteMissing(f"There is no folder {format_path(path)}.") from None
         except OSError as error:
             if error.errno == errno.ELOOP:
@@ -97,18 +136,17 @@ class FolderLister:
         others = [each.name for each in self._folders.others]
         entries = find_entries(place.folder, fd, "/".join(place.parts[:-1]), taken=frozenset(others))
         folders = sorted([*entries.folders, *(others if is_root else ())], key=str.casefold)
-        return FolderListing(folders, _sort_notes(entries.notes), entries.problems)
+        return FolderListing(folders, NoteNames(entries.notes), entries.problems)
 
 
-def _sort_notes(names: Collection[str]) -> list[str]:
-    core, days, rest = list[str](), list[tuple[int, str]](), list[str]()
-    for name in names:
-        if name == CORE_NOTE:
-            core.append(name)
-        elif "0" <= name[0] <= "9" and (day := note_date(name)):
-            days.append((-day.toordinal(), name))
-        else:
-            rest.append(name)
+def _sort_notes(names: Collection[str], *, first: int | None = None) -> list[str]:
+    """Return the names in order: all, or only the `first` of them, which is faster."""
+    core = [CORE_NOTE] if CORE_NOTE in names else []
+    days = [(-day.toordinal(), name) for name in names if "0" <= name[0] <= "9" and (day := note_date(name))]
     days.sort()
-    rest.sort(key=str.casefold)
-    return [*core, *(name for _, name in days), *rest]
+    above = [*core, *(name for _, name in days)]
+    known = frozenset(above)
+    rest = [name for name in names if name not in known] if known else names
+    if first is None:
+        return [*above, *sorted(rest, key=str.casefold)]
+    return [*above[:first], *nsmallest(first - len(above), rest, key=str.casefold)]

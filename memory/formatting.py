@@ -12,6 +12,8 @@ _LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+\S")
 _BULLET = re.compile(r"[-*+](?:[ \t]|$)")
 _RULE = re.compile(r"([-*_])(?:[ \t]*\1){2,}[ \t]*$")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
+_UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*$")
+"""Makes a heading of the line above it."""
 _HIGH_HEADING = re.compile(r"#{1,2}[ \t]")
 _SECTION = re.compile(r"## [0-2]\d:[0-5]\d \S")
 _FENCE = re.compile(r"\s*(?:`{3,}+(?!.*`)|~{3,})")
@@ -52,6 +54,25 @@ def format_entry(text: str) -> str:
     if _LIST_ITEM.match(lines[0]):
         return "\n".join(line if _LIST_ITEM.match(line) else _escape_block_markup(line) for line in lines)
     return "\n".join(_format_items(lines))
+
+
+def escape_headings(text: str) -> str:
+    """Return a text in which no line outside of fences is a heading, so that what follows it is not part of one.
+
+    Such lines get a backslash; in Markdown they then read as they were typed.
+    """
+    inside = before = ""
+    lines = list[str]()
+    for line in clean_text(text).split("\n"):
+        is_fenced = bool(inside)
+        inside = _open_fence_after(line, inside)
+        content = line.lstrip()  # an indentation that all lines have is removed later
+        is_heading = _HEADING.match(content) or (before.strip() and _UNDERLINE.match(content))
+        if is_heading and not is_fenced:
+            line = f"{line[: len(line) - len(content)]}\\{content}"
+        before = "" if inside or is_fenced else line
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def clean_text(text: str) -> str:

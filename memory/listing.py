@@ -18,6 +18,7 @@ from memory.paths import find_name_fault, format_path, is_note_name
 
 # Matches nearly all names; the others are checked one by one. No device has so long a name, but for spaces at its end.
 _PLAIN_NAME = re.compile(r"[0-9A-Za-z_ -]{4,199}[0-9A-Za-z_-]\.md")
+_PLAIN_NAMES = re.compile(rf"(?:{_PLAIN_NAME.pattern}/)*+")
 _version_of = attrgetter("st_size", "st_mtime_ns", "st_ino", "st_ctime_ns")
 _stamp_of = attrgetter("st_size", "st_mtime_ns", "st_ctime_ns")
 
@@ -119,24 +120,25 @@ def find_entries(folder: NoteFolder, fd: int, below: str, *, taken: frozenset[st
     """
     walk = _FolderWalk(folder, {}, taken=taken)
     walk.folders.clear()
-    prefix, names = f"{below}/" if below else "", list[str]()
-    is_plain, keep = _PLAIN_NAME.fullmatch, names.append
+    prefix, names, others = f"{below}/" if below else "", list[str](), list[os.DirEntry[str]]()
+    keep = names.append
     with os.scandir(fd) as entries:
+        # Of a hundred thousand notes, whatever is done for each one is most of the time.
         for entry in entries:
-            name = entry.name
-            if (is_plain(name) or _is_good_name(name, walk.taken)) and entry.is_file(follow_symlinks=False):
-                keep(name)
-            elif name[0] != ".":
-                walk.check_entry(prefix + name, entry)
+            if entry.is_file(follow_symlinks=False):
+                keep(entry.name)
+            else:
+                others.append(entry)
+    for entry in others:
+        if entry.name[0] != ".":
+            walk.check_entry(prefix + entry.name, entry)
+    if not _PLAIN_NAMES.fullmatch("/".join((*names, ""))):
+        names = [name for name in names if _PLAIN_NAME.fullmatch(name) or walk.check_file(prefix, name)]
     cut = len(walk.prefix + prefix)
     names += (note.path[cut:] for note in walk.notes)
     if folder.exclude:
         names = [name for name in names if not folder.excludes(prefix + name)]
     return FolderEntries([path[len(prefix) :] for path in walk.folders], names, walk.problems)
-
-
-def _is_good_name(name: str, taken: frozenset[str]) -> bool:
-    return is_note_name(name) and not find_name_fault(name) and name not in taken
 
 
 def list_files(folders: NoteFolders, *, limit: int) -> list[str]:
@@ -254,12 +256,21 @@ class _FolderWalk:
         finally:
             os.close(fd)
 
+    def check_file(self, above: str, name: str) -> bool:
+        """Return whether a file's name is that of a note; one that could be but may not is a problem."""
+        if is_note_name(name) and not find_name_fault(name) and name not in self.taken:
+            return True
+        if self.taken and normalize("NFC", above + name) in self.taken:
+            self.add_name_problem(above + name)
+        elif name[0] != "." and is_note_name(name):
+            self.add_problem(above + name, find_name_fault(name), hides_notes=True)
+        return False
+
     def check_entry(self, below: str, entry: os.DirEntry[str]) -> None:
         """Check an entry that is not obviously a note; `below` is its path from the root."""
         is_note = is_note_name(entry.name)
         if self.taken and normalize("NFC", below) in self.taken:
-            why = "[[memory.folders]] uses this name for another folder; rename one of them"
-            self.problems.append(Problem(f"{self.folder.path.name}/{below}", why, hides_notes=True))
+            self.add_name_problem(below)
         elif entry.is_symlink():
             self.check_link(below, is_note=is_note)
         elif entry.is_dir(follow_symlinks=False):
@@ -305,6 +316,10 @@ class _FolderWalk:
                 self.notes[place] = min(note, self.notes[place])
                 return
         self.notes.append(note)
+
+    def add_name_problem(self, below: str) -> None:
+        why = "[[memory.folders]] uses this name for another folder; rename one of them"
+        self.problems.append(Problem(f"{self.folder.path.name}/{below}", why, hides_notes=True))
 
     def add_problem(self, below: str, why: str, *, hides_notes: bool = False) -> None:
         path = self.folder.name if self.folder.name and below == "." else self.prefix + below

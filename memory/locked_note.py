@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from memory import disk
 from memory.charset import DecodedNote, decode
-from memory.errors import EditRefused, MemoryFault, NoteUnwritable, PathRefused
+from memory.errors import EditRefused, MemoryFault, NoteChanged, NoteUnwritable, PathRefused
 from memory.line_diff import LineDiff, compare_lines, split_lines
 from memory.line_reversal import LinesReplacement
 from memory.locks import SharedLock, lock_file
@@ -22,6 +22,7 @@ from memory.note_edits import (
     LineAnchor,
     LineCorrection,
     correct_lines,
+    exchange_lines,
     insert_lines,
     make_anchor,
     make_correction,
@@ -40,6 +41,7 @@ from memory.note_file import (
     translate_errors,
 )
 from memory.paths import NotePath, open_note_folder
+from memory.tasks import is_task, set_task, task_mark
 from memory.trash import save_removed
 from memory.whole_note import check_version, find_edit_fault, find_hidden_fault, rewrite
 from memory.write_recovery import (
@@ -257,6 +259,50 @@ class LockedNote:
         except MemoryFault:
             target._remove_empty_folders()
             raise
+        self._remove_empty_folders()
+        return is_done
+
+    def plan_task(self, line: int, mark: str, *, is_done: bool) -> LinesReplacement:
+        """Return what checks or unchecks the task in a line (1-based), for `exchange_lines`.
+
+        Raises `NoteChanged` if the line is no longer the one with this mark, `EditRefused` if it says so already.
+        """
+        lines = split_lines(self._blank(decode(self._read_existing()).text))
+        old = lines[line - 1] if 0 < line <= len(lines) else ""
+        if not is_task(old) or task_mark(old) != mark:
+            raise NoteChanged(f"Line {line} of {self.path} has changed in the meantime; nothing was written.")
+        new = set_task(old, is_done=is_done)
+        if new == old:
+            raise EditRefused(f"Line {line} of {self.path} already says that.")
+        return LinesReplacement(line, (old,), (new,))
+
+    def plan_exchange(self, wanted: LinesReplacement) -> tuple[BeforeReplacement, LineDiff]:
+        """Return the state before `exchange_lines`, and the lines that it changes. Raises what that would."""
+        data = self._read_existing()
+        note = decode(data)
+        after = exchange_lines(note, line=wanted.line, old=wanted.old, new=wanted.new, path=self.path).data
+        above = make_anchor(split_lines(note.text), wanted.line).above
+        before = before_replacement(data, after, old=wanted.old, new=wanted.new)
+        return before, LineDiff(wanted.line, above, wanted.old, wanted.new)
+
+    def exchange_lines(self, wanted: LinesReplacement) -> None:
+        """Replace the contents of lines, without keeping them in the trash; all other bytes stay as they are.
+
+        There are as many new lines as old ones. Raises `EditRefused` if they have changed.
+        """
+        self._apply_edit(partial(exchange_lines, line=wanted.line, old=wanted.old, new=wanted.new))
+
+    @property
+    def can_exchange_lines(self) -> bool:
+        """Return whether `exchange_lines` leaves all other bytes as they are: not in damaged UTF-16."""
+        return decode(self._read_existing()).can_encode
+
+    def move_to(self, path: str) -> bool:
+        """Move the file to another path, whose lock need not be held; return False if there is a note.
+
+        Raises `NoteMissing`, `NoteUnwritable`, `PathRefused`.
+        """
+        is_done = self._move(self._locate(path))
         self._remove_empty_folders()
         return is_done
 

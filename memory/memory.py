@@ -17,7 +17,7 @@ from memory.embedding_backfill import EmbeddingBackfill
 from memory.embeddings.factory import Embedding
 from memory.errors import IndexCorrupted, IndexUnavailable, NoteUnreadable
 from memory.folder_files import FileFinder, OpenedFile, open_file
-from memory.folder_listing import FolderLister, FolderListing
+from memory.folder_listing import FolderLister, FolderPage
 from memory.folder_scope import top_folders
 from memory.forgetting import NoteLines, WordsToForget
 from memory.forgotten_lines import (
@@ -38,14 +38,15 @@ from memory.index.location import (
     redact_server_address,
 )
 from memory.index.protocol import IndexCounts, VectorCounts
-from memory.listing import Listing, NoteStat, Problem
+from memory.listing import Listing, Problem
 from memory.locked_note import LockedNote
+from memory.moved_links import MovedLinks
 from memory.note_days import NotesByDay, group_by_day
 from memory.note_draft import NoteDraft, WriteTarget
 from memory.note_edits import LineCorrection
 from memory.note_folders import NoteFolder
 from memory.note_search import NoteSearch
-from memory.notes import Notes, NoteText
+from memory.notes import NotePart, Notes, NoteText
 from memory.progress import JobProgress, RunningJobs
 from memory.restoration import find_correction
 from memory.scan import scan_notes
@@ -54,7 +55,7 @@ from memory.settings import MemorySettings, SearchSettings
 from memory.status import CacheStatus, FolderStatus, MemoryStatus, count_embeddings
 from memory.sync import SyncReport
 from memory.synced_index import SyncedIndex
-from memory.trash import TrashItem, find_note
+from memory.trash import TrashItem, TrashPage, find_note
 from memory.whole_note import WholeNote
 from memory.write_result import WriteResult
 
@@ -73,7 +74,7 @@ HEALTH_SECONDS = 100.0
 
 STALE_SECONDS = 5.0
 """Age of the index from which a list of notes has it synced; watchers do so much sooner."""
-SYNC_SECONDS = 0.05
+SYNC_SECONDS = 0.02
 """How long a list of notes waits for the latest changes."""
 FIRST_SYNC_SECONDS = 3.0
 """… and for the first look through the notes after a start."""
@@ -334,6 +335,19 @@ class Memory:
         finally:
             self._index.note_written()
 
+    def rewrite_moved_links(self, text: str, *, path: str, to: str) -> Mapping[int, str]:
+        """Return the lines of a note's text that have to change when it is moved, by number (1-based). Blocks.
+
+        Its relative links, pictures and wikilinks then lead where they lead now.
+        """
+        links = MovedLinks(
+            self._notes.folders,
+            path,
+            to,
+            list_notes=lambda: (note.path for note in self._notes.walk().notes),
+        )
+        return links.rewrite(text)
+
     async def read_whole(self, path: str) -> WholeNote:
         """Return a whole note, as somebody edits it. Raises `NoteMissing`, `NoteUnreadable`, `PathRefused`."""
         return await asyncio.to_thread(self._notes.read_whole, path)
@@ -380,6 +394,10 @@ class Memory:
         """Return at most `limit` lines of a note, starting with the 1-based `line`."""
         return await asyncio.to_thread(self._notes.read, path, line=line, limit=limit)
 
+    async def get_part(self, path: str, *, line: int, weigh: Callable[[bytes], int], most: int) -> NotePart:
+        """Return the part of a note that contains a line (1-based); see `Notes.read_part`."""
+        return await asyncio.to_thread(self._notes.read_part, path, line=line, weigh=weigh, most=most)
+
     async def resolve_path(self, asked: str) -> str:
         """Return the path of the note that `asked` means; `.md` and the folder may be left out.
 
@@ -400,13 +418,28 @@ class Memory:
         """Walk the folder; return every note, and every file that cannot be read as one."""
         return await asyncio.to_thread(self._notes.walk)
 
-    async def list_folder(self, path: str) -> FolderListing:
-        """Return what is in one folder; see `FolderLister.list`."""
-        return await asyncio.to_thread(self._lister.list, path)
+    async def list_folder(self, path: str, *, first: int, count: int) -> FolderPage:
+        """Return `count` entries of a folder from the one with number `first` (0-based) on, folders before notes.
 
-    async def stat_notes(self, folder: str, names: Collection[str]) -> Sequence[NoteStat]:
-        """Return the metadata of these notes in a folder, in order, without those that are gone."""
-        return await asyncio.to_thread(self._lister.stat, folder, names)
+        If there are fewer, it returns the last `count` from a multiple of `count` on. Raises as `FolderLister.list`.
+        """
+
+        def read() -> FolderPage:
+            listing = self._lister.list(path)
+            entries = len(listing.folders) + len(listing.notes)
+            start = min(first, max(entries - 1, 0) // count * count)
+            folders = listing.folders[start : start + count]
+            begin = max(start - len(listing.folders), 0)
+            names = listing.notes.between(begin, begin + count - len(folders))
+            notes = self._lister.stat(path, names)
+            titles = self._notes.read_titles([note.path for note in notes])
+            return FolderPage(folders, notes, titles, start, entries, len(listing.notes), listing.problems)
+
+        return await asyncio.to_thread(read)
+
+    async def titles_of(self, paths: Sequence[str]) -> Sequence[str]:
+        """Return the title of each note, from its beginning; "" for one that has none or cannot be read."""
+        return await asyncio.to_thread(self._notes.read_titles, paths)
 
     @property
     def has_synced(self) -> bool:
@@ -419,13 +452,14 @@ class Memory:
         They are those of the index, which is given a moment for the latest changes, and longer after a start (see
         `has_synced`). Without an index, the folder is walked.
         """
-        syncing = asyncio.ensure_future(self._index.sync_recent())
-        syncing.add_done_callback(
-            lambda task: task.cancelled() or task.exception()
-        )  # reading tells it as well
-        await asyncio.wait([syncing], timeout=SYNC_SECONDS if self.has_synced else FIRST_SYNC_SECONDS)
+        if self._index.is_stale(STALE_SECONDS):
+            syncing = asyncio.ensure_future(self._index.sync_recent())
+            syncing.add_done_callback(
+                lambda task: task.cancelled() or task.exception()
+            )  # reading tells it as well
+            await asyncio.wait([syncing], timeout=SYNC_SECONDS if self.has_synced else FIRST_SYNC_SECONDS)
         try:
-            return await self._index.read(lambda index: self._days.group(index.stamps()[0]))
+            return await self._index.read(self._days.read)
         except (IndexCorrupted, IndexUnavailable):
             listing = await self.listing()
             return await asyncio.to_thread(group_by_day, [note.path for note in listing.notes])
@@ -451,17 +485,27 @@ class Memory:
 
     async def removed(self) -> Sequence[TrashItem]:
         """Return everything in the trash, newest first, each item with the path of its note."""
+        return await asyncio.to_thread(lambda: self._name_notes(self._notes.trash.items()))
 
-        def listed() -> Sequence[TrashItem]:
-            found = self._notes.trash.items()
-            notes = (
-                ()
-                if all(each.is_exact for each in found)
-                else [each.path for each in self._notes.walk().notes]
-            )
-            return [replace(each, note=find_note(each, notes)) for each in found]
+    async def removed_page(self, *, first: int, count: int) -> TrashPage:
+        """Return some of what is in the trash and was not restored; see `memory.trash.list_trash_page`."""
+
+        def listed() -> TrashPage:
+            page = self._notes.trash.page(first=first, count=count)
+            return replace(page, items=self._name_notes(page.items))
 
         return await asyncio.to_thread(listed)
+
+    async def find_removed(self, number: str) -> Sequence[TrashItem]:
+        """Return the items in the trash with this number; see `memory.trash.find_in_trash`."""
+        return await asyncio.to_thread(lambda: self._name_notes(self._notes.trash.find(number)))
+
+    def _name_notes(self, removed: Sequence[TrashItem]) -> Sequence[TrashItem]:
+        """Return trash items with the paths of their notes, which those of earlier versions tell vaguely."""
+        if all(each.is_exact for each in removed):
+            return [*removed]
+        notes = [each.path for each in self._notes.walk().notes]
+        return [replace(each, note=find_note(each, notes)) for each in removed]
 
     async def read_trash(self, removed: TrashItem) -> str:
         """Return the text of a trash item, with LF line ends."""

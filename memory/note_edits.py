@@ -149,6 +149,24 @@ def replace_lines(note: DecodedNote, *, line: int, old: Sequence[str], new: Sequ
     )
 
 
+def exchange_lines(
+    note: DecodedNote, *, line: int, old: Sequence[str], new: Sequence[str], path: str
+) -> Edit:
+    """Replace the contents of whole lines by as many others; all line ends and all other bytes stay as they are.
+
+    Nothing counts as removed. Raises `EditRefused` if the lines have changed.
+    """
+    pieces, shown = _LINE_END.split(note.raw), _LINE_END.split(note.shown)
+    if tuple(shown[line - 1 : line - 1 + len(old)]) != tuple(old) or not note.can_encode:
+        raise EditRefused(f"Line {line} of {path} has changed in the meantime; nothing was replaced.")
+    for at, (before, after) in enumerate(zip(old, new, strict=True), line - 1):
+        if before != after:
+            pieces[at] = after
+    ends = [*_LINE_END.findall(note.raw), ""]
+    data = note.mark + note.encode("".join(map("".join, zip(pieces, ends, strict=True))))
+    return Edit(data, b"", LineAnchor(line, ""), None, line, line + len(new) - 1, 0)
+
+
 def find_replacement(
     text: str, *, anchor: LineAnchor, new: LinesChecksum, old: str, were_removed: bool = False
 ) -> LineCorrection | None:
@@ -213,7 +231,7 @@ def _make_edit(note: DecodedNote, start: int, end: int, new: str, *, path: str, 
 
     Raises `EditRefused`.
     """
-    if note.unit > 1 and not note.clean:
+    if not note.can_encode:
         raise EditRefused(
             f"{path} is damaged {note.codec.upper()} text; save it as UTF-8 in an editor first."
         )
@@ -360,7 +378,7 @@ def find_blocks(text: str, blocks: Iterable[str]) -> tuple[frozenset[int], froze
 
 def remove_lines(note: DecodedNote, numbers: Collection[int], *, path: str) -> bytes:
     """Return the note's bytes without the lines with these numbers, from 0. Raises `EditRefused`."""
-    if note.unit > 1 and not note.clean:
+    if not note.can_encode:
         raise EditRefused(
             f"{path} is damaged {note.codec.upper()} text; save it as UTF-8 in an editor first."
         )

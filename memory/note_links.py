@@ -17,7 +17,8 @@ _WIKI = re.compile(
 # Both begin with a literal character, which is fast to search for; what precedes it is checked afterwards.
 _BEFORE_NO_LINK = re.compile(r"[\\\w\])]")
 _BEFORE_NO_WIKI = re.compile(r"[\\\[]")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/|#|\?")
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/|#|\?")
+"""How an address begins that is not relative to the note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,15 @@ def find_links(text: str) -> Iterator[NoteLink]:
                     yield link
 
 
+def find_wiki_targets(line: str) -> Iterator[tuple[int, int]]:
+    """Yield where the targets of the wikilinks in a line are: start and end of each."""
+    for found in _WIKI.finditer(line) if "[[" in line else ():
+        link = _wiki_link(1, found.start(), found)
+        if link and link.target and _find_start(line, found.start(), _BEFORE_NO_WIKI) is not None:
+            start = line.index(link.target, found.start("target"))
+            yield start, start + len(link.target)
+
+
 def match_wiki_link(text: str, start: int) -> NoteLink | None:
     """Return the wikilink that begins at `start` of a text, as if the text were a line; None if there is none.
 
@@ -74,7 +84,7 @@ def _find_start(line: str, start: int, not_after: re.Pattern[str]) -> int | None
 
 def _markdown_link(number: int, start: int, found: re.Match[str]) -> NoteLink | None:
     address = found["angled"] or found["bare"]
-    if _SCHEME.match(address):
+    if SCHEME.match(address):
         return None
     path, _, heading = address.partition("#")
     path = unquote(path.partition("?")[0]).strip()
@@ -89,7 +99,7 @@ def _wiki_link(number: int, start: int, found: re.Match[str]) -> NoteLink | None
     # In a table, `\\|` stands for `|`.
     target = found["target"].strip().removesuffix("\\").rstrip()
     heading = found["rest"].removesuffix("\\").removeprefix("#").strip()
-    if not (target or heading) or _SCHEME.match(target):
+    if not (target or heading) or SCHEME.match(target):
         return None
     label = (found["label"] or target).strip()
     return NoteLink(number, start, found.end(), target, label, is_wiki=True, heading=heading)

@@ -20,6 +20,7 @@ from memory.note_file import TRIES, note_missing, read_one_version
 from memory.note_folders import NoteFolder, NoteFolders
 from memory.note_lookup import add_extension, match_notes, suggest_notes
 from memory.note_source import LoadedNote
+from memory.note_titles import HEAD_BYTES, decode_head, find_title
 from memory.paths import NotePath, format_path, open_note_folder, resolve_note_path
 from memory.trash import Trash
 from memory.whole_note import WholeNote, find_edit_fault
@@ -39,6 +40,15 @@ class NoteText:
     line_start: int
     line_end: int
     total_lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotePart:
+    """Some lines of a note that is split into parts of about the same weight."""
+
+    text: NoteText
+    earlier: int
+    """The first line of the part before; 0 if this is the first."""
 
 
 class Notes:
@@ -141,10 +151,42 @@ class Notes:
                 if total >= line and (limit is None or total < line + limit):
                     wanted.append(raw)
         if line > max(total, 1):
-            lines = "1 line" if total == 1 else f"{total} lines"
-            raise MemoryFault(f"{place.path} has {lines}; there is no line {line}.")
+            raise _line_missing(place.path, line, total)
         text = self.blank(place.path, decode_lines(wanted))
         return NoteText(place.path, text, line, line + len(wanted) - 1, total)
+
+    def read_titles(self, paths: Sequence[str]) -> list[str]:
+        """Return the title of each note, from its first bytes; "" for one that has none or cannot be read."""
+        return [self._read_title(path) for path in paths]
+
+    def _read_title(self, path: str) -> str:
+        with suppress(MemoryFault), self._open(path) as (place, fd):
+            return find_title(self.blank(place.path, decode_head(os.read(fd, HEAD_BYTES))))
+        return ""
+
+    def read_part(self, path: str, *, line: int, weigh: Callable[[bytes], int], most: int) -> NotePart:
+        """Read the part of a note that contains a line (1-based); the note may be of any size.
+
+        A part has as many lines as weigh `most` together, but at least one. Raises what `read` raises.
+        """
+        part, weight, earlier, is_found = list[bytes](), 0, 0, False
+        first, total = 1, 0
+        with self._open(path) as (place, fd), open(fd, "rb", closefd=False) as file:
+            for total, raw in enumerate(read_raw_lines(file), start=1):
+                if is_found:
+                    continue
+                weight += (more := weigh(raw))
+                if weight > most and part:
+                    if total > line:
+                        is_found = True
+                        continue
+                    earlier, first, weight = first, total, more
+                    part.clear()
+                part.append(raw)
+        if line > max(total, 1):
+            raise _line_missing(place.path, line, total)
+        text = self.blank(place.path, decode_lines(part))
+        return NotePart(NoteText(place.path, text, first, first + len(part) - 1, total), earlier)
 
     def resolve_path(self, asked: str) -> str:
         """Return the path of the note that `asked` means, as results and records name it.
@@ -297,6 +339,11 @@ class Notes:
                     yield place, lock
                     return
         raise NoteUnwritable(f"{format_path(path)} is being moved; try again.")
+
+
+def _line_missing(path: str, line: int, total: int) -> MemoryFault:
+    lines = "1 line" if total == 1 else f"{total} lines"
+    return MemoryFault(f"{path} has {lines}; there is no line {line}.")
 
 
 def _mark(stat: NoteStat, mark: int) -> NoteStat:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from heapq import nlargest
 from pathlib import Path
 
 from memory import disk
@@ -19,6 +20,7 @@ from memory.note_file import translate_errors
 
 _NAME_MAX_BYTES = 180
 _STAMP = "%Y-%m-%dT%H-%M-%S.%fZ"
+_STAMP_CHARS = 27
 _WHOLE = ".note"
 _RESTORED = ".restored"
 _MIN_DIGITS = 4
@@ -101,11 +103,54 @@ def list_trash(folder: Path) -> Sequence[TrashItem]:
     return [_parse_item(names[stamp], numbers[stamp]) for stamp in sorted(names, reverse=True)]
 
 
-def find_by_number(removed: Sequence[TrashItem], number: str) -> Sequence[TrashItem]:
-    """Return the items with this number, however long ago it was shown; several if later items share its digits."""
+@dataclass(frozen=True, slots=True)
+class TrashPage:
+    """Some of what is in the trash and was not restored, newest first."""
+
+    items: Sequence[TrashItem]
+    """Their numbers have all 17 digits, since only looking at everything tells how few would do."""
+    first: int
+    """The number of the first one, 0-based."""
+    count: int
+    """How many there are in all."""
+
+
+def list_trash_page(folder: Path, *, first: int, count: int) -> TrashPage:
+    """Return `count` items from the one with number `first` on, or the last ones. Raises OSError."""
+    names = _list_names(folder)
+    restored = {name[:_STAMP_CHARS] for name in names if name.endswith(f" {_RESTORED}")}
+    kept = [name for name in names if name[-3:].lower() == ".md"]
+    if restored:
+        kept = [name for name in kept if name[:_STAMP_CHARS] not in restored]
+    first = min(first, max(len(kept) - 1, 0) // count * count)
+    newest = nlargest(
+        first + count, kept
+    )  # faster than sorting all, at least for the pages that people look at
+    found = filter(None, map(_NAME.fullmatch, newest[first:]))
+    return TrashPage([_parse_item(each, _make_digits(each["stamp"])) for each in found], first, len(kept))
+
+
+def find_in_trash(folder: Path, number: str) -> Sequence[TrashItem]:
+    """Return the items with this number, however long ago it was shown; several if later items share its digits.
+
+    Raises OSError.
+    """
     if len(number) < _MIN_DIGITS:
         return ()
-    return [each for each in removed if _make_digits(each.file.partition(" ")[0]).startswith(number)]
+    names: dict[str, re.Match[str]] = {}
+    for name in sorted(_list_names(folder)):
+        stamp = name[:_STAMP_CHARS]
+        found = _NAME.fullmatch(name) if _make_digits(stamp).startswith(number) else None
+        if found and (stamp not in names or found["note"] == _RESTORED):
+            names[stamp] = found
+    return [_parse_item(names[stamp], number) for stamp in sorted(names, reverse=True)]
+
+
+def _list_names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208 - pathlib takes as long as all the rest
+    except FileNotFoundError:
+        return []
 
 
 def read_trash_item(folder: Path, file: str) -> str:
@@ -176,6 +221,16 @@ class Trash:
         """Return everything in the trash, newest first. Raises `NoteUnreadable`."""
         with _translate_errors():
             return list_trash(self._folder)
+
+    def page(self, *, first: int, count: int) -> TrashPage:
+        """Return some of what is in the trash; see `list_trash_page`. Raises `NoteUnreadable`."""
+        with _translate_errors():
+            return list_trash_page(self._folder, first=first, count=count)
+
+    def find(self, number: str) -> Sequence[TrashItem]:
+        """Return the items with this number. Raises `NoteUnreadable`."""
+        with _translate_errors():
+            return find_in_trash(self._folder, number)
 
     def read(self, removed: TrashItem) -> str:
         """Return the text of a trash item, with LF line ends. Raises `NoteUnreadable`."""

@@ -401,7 +401,7 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
             "characters",
             "the rest is plain text",
         ),
-        Bound("a sign-in form", "bot.web.forms:MAX_FORM_BYTES", "bytes", "413"),
+        Bound("a form of somebody who is not signed in", "bot.web.forms:MAX_FORM_BYTES", "bytes", "413"),
         Bound(
             "the text of a note that the page edits",
             "bot.web.page.note_edit:MAX_TEXT_BYTES",

@@ -57,6 +57,19 @@ class Change:
     """Number of the change that this one undoes; 0 for none. Undoing an undo redoes its change."""
     forgotten: bool
     """Whether `/forget` has removed its text."""
+    moved_from: str = ""
+    """The path from which it moved the note, and `moved_to`: the one that the note got; "" if it moved none."""
+    moved_to: str = ""
+
+    @property
+    def is_move(self) -> bool:
+        """Return whether it moved or renamed the note, and says from where."""
+        return bool(self.moved_from)
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether it did nothing that could be undone, as far as is recorded."""
+        return not (self.lines.old or self.lines.new or self.is_move)
 
     @property
     def is_by_page(self) -> bool:
@@ -108,6 +121,17 @@ def m026_change_clients(db: apsw.Connection) -> None:
     )
 
 
+def m029_moves(db: apsw.Connection) -> None:
+    """From where and to where a change moved its note."""
+    db.execute(
+        """
+        ALTER TABLE changes ADD COLUMN moved_from TEXT NOT NULL DEFAULT '';
+        ALTER TABLE changes ADD COLUMN moved_to TEXT NOT NULL DEFAULT '';
+        CREATE INDEX changes_by_old_path ON changes (moved_from, number) WHERE moved_from != '';
+        """
+    )
+
+
 def save_change(
     db: apsw.Connection,
     effect: str,
@@ -117,14 +141,17 @@ def save_change(
     *,
     at: str,
     undoes: int = 0,
+    moved: tuple[str, str] = ("", ""),
 ) -> None:
     """Store a change that is about to be made; or several in one write, in this order.
 
-    They replace those of the same effect that were not made, with new numbers: others may have come meanwhile.
+    `moved`: from where it moves the note, and to where. The changes replace those of the same effect that were not
+    made, with new numbers: others may have come meanwhile.
     """
     delete_unmade(db, effect)
     for each in (lines,) if isinstance(lines, LineDiff) else lines:
-        row = Change(0, effect, at, path, each, origin, undoes, forgotten=origin.made_by == "forget")
+        forgotten = origin.made_by == "forget"
+        row = Change(0, effect, at, path, each, origin, undoes, forgotten, *moved)
         insert(db, "changes", row, without="number", done=False)
 
 
@@ -136,6 +163,13 @@ def delete_unmade(db: apsw.Connection, effect: str) -> None:
 def rename_note(db: apsw.Connection, old: str, new: str) -> None:
     """Store that a note has another path."""
     db.execute("UPDATE changes SET path = ? WHERE path = ?", (new, old))
+
+
+def find_moved_note(db: apsw.Connection, path: str) -> str:
+    """Return the path that the note has now which was moved from here last, as far as is recorded; "" for none."""
+    rest = "FROM changes WHERE moved_from != '' AND moved_from = ? AND done ORDER BY number DESC"
+    found = select_first(db, Change, rest, path)
+    return found.path if found else ""
 
 
 def mark_done(db: apsw.Connection, effect: str) -> None:
@@ -184,9 +218,8 @@ def find_last(db: apsw.Connection, people: Sequence[str] | None, *, client: str 
             is_theirs = people is None or found.origin.person in people
             if found.undoes or not is_theirs or (client and found.origin.client != client):
                 continue
-        is_empty = not (found.lines.old or found.lines.new or found.forgotten)
         is_forgotten = found.forgotten and found.origin.made_by != "forget"
-        if not is_empty and not is_forgotten and is_standing(db, found.number):
+        if (found.forgotten or not found.is_empty) and not is_forgotten and is_standing(db, found.number):
             return found
     return None
 

@@ -460,6 +460,7 @@ MIGRATIONS = (
     changes.m026_change_clients,
     conversation_list.m027_conversation_list,
     languages.m028_languages,
+    changes.m029_moves,
 )
 
 

@@ -33,6 +33,8 @@ WRITES = (
     StoredText("changes", "old", also=", forgotten = 1"),
     StoredText("changes", "new", also=", forgotten = 1"),
     StoredText("changes", "says"),
+    StoredText("changes", "moved_from", also=", forgotten = 1"),
+    StoredText("changes", "moved_to", also=", forgotten = 1"),
     CHANGED_PATHS,
 )
 """Writes to notes that go on meanwhile may add to these."""

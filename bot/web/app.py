@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 
 from aiohttp import web, web_protocol, web_response
+from aiohttp.typedefs import Middleware
 
 from bot.log.throttle import Throttle
 from bot.log.tracebacks import error_location
@@ -12,6 +13,7 @@ from bot.services import Services
 from bot.web.auth import FailedLogins, guard, wrong_key
 from bot.web.connections import track_request
 from bot.web.context import services_key, token_of
+from bot.web.error_pages import show_error_pages
 from bot.web.health import HEALTH, HealthSources, health_sources_key, healthz
 from bot.web.language import speak_to_readers
 from bot.web.local_routes import is_local_route
@@ -25,15 +27,18 @@ from bot.web.page.note_edit import add_note_edit
 from bot.web.page.note_files import add_note_files
 from bot.web.page.note_move import add_note_move
 from bot.web.page.note_new import add_new_note
+from bot.web.page.note_tasks import add_note_tasks
 from bot.web.page.note_trash import add_note_trash
 from bot.web.page.notes import add_notes
 from bot.web.page.people_routes import add_people
 from bot.web.page.routes import add_page
 from bot.web.page.settings import add_settings
+from bot.web.refused_form import SIGN_IN
 from bot.web.request_body import MAX_BODY_BYTES, PROTOCOL_ERRORS
 from bot.web.rpc.route import RPC, add_rpc
 from bot.web.security_headers import add_headers
-from bot.web.sign_in import SIGN_IN, add_sign_in, refuse
+from bot.web.session_cookie import add_session_cookie
+from bot.web.sign_in import add_sign_in, refuse
 from bot.web.webhooks import WebhookRoute, add_webhooks
 from memory.memory import Memory
 
@@ -59,20 +64,18 @@ def build_web_app(
     `services`: for everything that needs authentication; None to serve only health check and webhooks.
     """
     hooks = tuple(hooks)
-    open_paths = [HEALTH, SIGN_IN, *(hook.path for hook in hooks)]
-    guards = (
-        [
-            guard(
-                token_of(services),
-                open_paths=open_paths,
-                refuse=refuse,
-                is_open=is_mcp(services),
-                is_local=is_local_route,
-            )
+    public_paths = frozenset({HEALTH, SIGN_IN, *(hook.path for hook in hooks)})
+    guards: list[Middleware] = []
+    if services:
+        is_mcp_now = is_mcp(services)
+
+        def is_public(path: str) -> bool:
+            return path in public_paths or is_mcp_now(path)
+
+        guards = [
+            show_error_pages(is_public=is_public),
+            guard(token_of(services), is_public=is_public, refuse=refuse, is_local=is_local_route),
         ]
-        if services
-        else []
-    )
     middlewares = [track_request, *guards]
     if services:
         for_programs = {HEALTH, METRICS, RPC, MCP, *(hook.path for hook in hooks)}
@@ -87,6 +90,7 @@ def build_web_app(
         else HealthSources(channels, memory, timeout_seconds)
     )
     app.on_response_prepare.append(add_headers)
+    app.on_response_prepare.append(add_session_cookie)
     app.router.add_get(HEALTH, healthz)
     add_webhooks(app, hooks)
     if services:
@@ -108,6 +112,7 @@ def build_web_app(
         add_note_edit(app)
         add_new_note(app)
         add_note_move(app)
+        add_note_tasks(app)
         add_note_trash(app)
     return app
 

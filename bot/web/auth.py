@@ -5,7 +5,8 @@ import logging
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
@@ -16,7 +17,9 @@ from aiohttp.typedefs import Handler, Middleware
 
 from bot import phrases
 from bot.web.forms import FORM_FIELD, MAX_TEXT_FORM_BYTES, may_be_form, read_form
-from bot.web.session import SESSION, is_form_token, is_session
+from bot.web.refused_form import read_form_of_anybody
+from bot.web.session import is_form_token, is_session, renew_session
+from bot.web.session_cookie import keep_session, session_cookie
 
 log = logging.getLogger(__name__)
 
@@ -111,22 +114,20 @@ def is_token(given: str, token: str) -> bool:
 def guard(
     token: str,
     *,
-    open_paths: Iterable[str],
+    is_public: Callable[[str], bool],
     refuse: Refuse,
-    is_open: Callable[[str], bool] = lambda path: False,
     is_local: Callable[[web.Request], bool] = lambda request: True,
 ) -> Middleware:
     """Return a middleware that requires the token or, if there is none, a `Host` header with this machine's name.
 
-    `open_paths`, and those for which `is_open` returns True now, are public or have a check of their own; without a
-    token, only what `is_local` returns True for is answered. Requests that another site makes a browser send are
-    rejected by `Sec-Fetch-Site` and `Origin`, forms also by their hidden field, and DNS rebinding by `Host`.
+    `is_public`: paths that are public or have a check of their own; without a token, only what `is_local` returns True
+    for is answered. A session in use is renewed. Requests that another site makes a browser send are rejected by
+    `Sec-Fetch-Site` and `Origin`, forms also by their hidden field, and DNS rebinding by `Host`.
     """
-    anybody = frozenset(open_paths)
 
     @web.middleware
     async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if request.path in anybody or is_open(request.path):
+        if is_public(request.path):
             return await handler(request)
         if not token and not names_this_machine(request):
             return refuse(request, 403, phrases.WEB_FOREIGN_HOST)
@@ -135,18 +136,33 @@ def guard(
         if not token:
             return await handler(request) if is_local(request) else refuse(request, 403, phrases.WEB_LOCKED)
         if session := session_of(request, token):
+            if is_navigation(request) and (renewed := renew_session(session, token, now=time.time())):
+                keep_session(request, renewed)
             if request.method not in SAFE_METHODS and may_be_form(request):
                 form = await read_form(request, max_bytes=MAX_TEXT_FORM_BYTES)
                 if not is_form_token(form.get(FORM_FIELD, ""), session, token):
                     return refuse(request, 403, phrases.WEB_OLD_FORM)
             return await handler(request)
         if not (given := given_token(request)):
+            if request.method == "POST" and wants_page(request):
+                with suppress(web.HTTPException):  # then nothing of it is shown again
+                    await read_form_of_anybody(request, token=token)
             return refuse(request, 401, phrases.WEB_SIGN_IN_FIRST)
         if reason := request.app[wrong_key].refusal(request, given, token):
             return refuse(request, 429 if reason == phrases.WEB_TOO_MANY else 401, reason)
         return await handler(request)
 
     return check
+
+
+def wants_page(request: web.Request) -> bool:
+    """Return whether a browser sent a request in order to show the response."""
+    return request.method in ("GET", "POST") and "text/html" in request.headers.get("Accept", "")
+
+
+def is_navigation(request: web.Request) -> bool:
+    """Return whether a person opened a page or sent a form, as far as the browser says; a script asks by itself."""
+    return request.headers.get("Sec-Fetch-Mode", "navigate") == "navigate"
 
 
 def names_this_machine(request: web.Request) -> bool:
@@ -192,17 +208,8 @@ def session_of(request: web.Request, token: str) -> str:
 
     If the request has a token too, only the token counts. The password of a proxy in front of us is not a token.
     """
-    cookie = _session_cookie(request)
+    cookie = session_cookie(request)
     return cookie if not given_token(request) and is_session(cookie, token, now=time.time()) else ""
-
-
-def _session_cookie(request: web.Request) -> str:
-    """Return the value of our cookie, "" for none; aiohttp's parser takes 20 ms for 8 kB of other cookies."""
-    for cookie in request.headers.get("Cookie", "").split(";"):
-        name, _, value = cookie.partition("=")
-        if name.strip() == SESSION:
-            return value.strip().strip('"')
-    return ""
 
 
 def given_token(request: web.Request) -> str:

@@ -1,6 +1,7 @@
 """Reads request bodies, limited in size and time."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 from aiohttp import HttpVersion11, hdrs, web
@@ -10,6 +11,8 @@ from aiohttp.web_protocol import RequestPayloadError
 MAX_BODY_BYTES: Final = 1024 * 1024
 BODY_SECONDS = 30.0
 """Time for a body to arrive."""
+START_BYTES = 256
+"""Length of the beginning of a body by which its limit may be raised."""
 MAX_CONTENT_TYPE_CHARS: Final = 200
 """Python's own parser of this header takes more than a second for a crafted one of 8 kB."""
 
@@ -17,14 +20,21 @@ PROTOCOL_ERRORS: Final = (RequestPayloadError, HttpProcessingError)
 """What aiohttp raises for an invalid request."""
 
 
-async def read_body(request: web.Request, *, max_bytes: int = MAX_BODY_BYTES) -> bytes:
+async def read_body(
+    request: web.Request,
+    *,
+    max_bytes: int = MAX_BODY_BYTES,
+    raise_limit: Callable[[bytes], int] | None = None,
+) -> bytes:
     """Return the body. Raises an HTTPException (400, 408, 413, 415) if it is too large or incomplete.
 
-    Compressed bodies are rejected: a few kilobytes could expand to megabytes.
+    `raise_limit` returns the limit of a body that turns out to be larger than `max_bytes`, from its first
+    `START_BYTES`. Compressed bodies are rejected: a few kilobytes could expand to megabytes.
     """
     if request.headers.get(hdrs.CONTENT_ENCODING, "identity").strip().lower() != "identity":
         raise web.HTTPUnsupportedMediaType(text="", headers={hdrs.ACCEPT_ENCODING: "identity"})
-    if (length := request.content_length) is not None and length > max_bytes:
+    length = request.content_length
+    if length is not None and length > max_bytes and raise_limit is None:
         raise web.HTTPRequestEntityTooLarge(max_bytes, length, text="")
     body = bytearray()
     try:
@@ -34,6 +44,8 @@ async def read_body(request: web.Request, *, max_bytes: int = MAX_BODY_BYTES) ->
                 request.writer.output_size = 0  # nothing of the response itself has been sent
             async for piece in request.content.iter_any():
                 body += piece
+                if len(body) > max_bytes and raise_limit:
+                    max_bytes, raise_limit = raise_limit(bytes(body[:START_BYTES])), None
                 if len(body) > max_bytes:
                     raise web.HTTPRequestEntityTooLarge(max_bytes, len(body), text="")
     except TimeoutError:

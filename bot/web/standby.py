@@ -62,7 +62,7 @@ def build_standby_app(
 
     app = web.Application(
         client_max_size=MAX_BODY_BYTES,
-        middlewares=[track_request, guard(token, open_paths=[HEALTH], refuse=refuse)],
+        middlewares=[track_request, guard(token, is_public=lambda path: path == HEALTH, refuse=refuse)],
     )
     app[wrong_key] = FailedLogins(proxies=proxies)
     app.on_response_prepare.append(add_headers)

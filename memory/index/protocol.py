@@ -142,6 +142,10 @@ class Index(Protocol):
         """Return the stamp of every note by path, and the fault of every faulty note by path."""
         ...
 
+    def dated_notes(self) -> Sequence[tuple[str, int]]:
+        """Return path and day of every note whose name begins with a date; days count from 0001-01-01 as 1."""
+        ...
+
     def known(self, paths: Collection[str] | None = None) -> Mapping[str, KnownNote]:
         """Return what the index holds of these notes, or of all notes, by path."""
         ...

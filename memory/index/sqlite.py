@@ -27,7 +27,7 @@ from memory.index.protocol import (
 from memory.index.sqlite_file import FileTransaction, IndexFile
 from memory.index.sqlite_full_text import SqliteFullText, merge_deleted_words
 from memory.index.sqlite_links import SqliteLinks, read_lines
-from memory.index.sqlite_notes import read_notes, read_stamps, write_notes
+from memory.index.sqlite_notes import read_dated, read_notes, read_stamps, write_notes
 from memory.index.sqlite_passage_runs import Similarities, read_chunk_spans, read_day_spans, read_runs
 from memory.index.sqlite_schema import SqliteTables, check_text, count_uses
 from memory.index.sqlite_scope import SqliteScope
@@ -89,6 +89,11 @@ class SqliteIndex:
             if self._stamps is None or version != self._stamps_of or not self._is_live:
                 self._stamps, self._stamps_of = read_stamps(self._tables(tx)), version
             return self._stamps
+
+    def dated_notes(self) -> Sequence[tuple[str, int]]:
+        """See `Index.dated_notes`."""
+        with self._file.reading() as tx:
+            return read_dated(self._tables(tx))
 
     def known(self, paths: Collection[str] | None = None) -> Mapping[str, KnownNote]:
         """See `Index.known`."""

@@ -33,6 +33,12 @@ def read_stamps(tables: SqliteTables) -> tuple[dict[str, tuple[int, int, int]], 
     return stamps, {check_text(path): check_text(fault) for path, fault in faults}
 
 
+def read_dated(tables: SqliteTables) -> list[tuple[str, int]]:
+    """Return path and day of every note whose name begins with a date."""
+    rows = tables.run("SELECT path, day FROM notes@ WHERE day IS NOT NULL")
+    return [(check_text(path), check_integer(day)) for path, day in rows]
+
+
 def read_notes(tables: SqliteTables, paths: Collection[str] | None) -> dict[str, KnownNote]:
     """Return what is stored of these notes, or of all, by path."""
     sql = "SELECT path, size, mtime_ns, ctime_ns, digest, fault FROM notes@"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 BOT = Path(__file__).parents[2] / "bot"
-RECORDING = {"note_intents.py", "note_writes.py", "note_removals.py"}
+RECORDING = {"note_intents.py", "note_moves.py", "note_writes.py", "note_removals.py"}
 """They record what they change."""
 READING = {"text", "is_empty", "is_missing", "correction", "path"}
 """What a `LockedNote` offers that changes nothing."""

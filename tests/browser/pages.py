@@ -24,7 +24,7 @@ PAGES = {
     "folder below": "/notes/house/",
     "hostile folder": "/notes/hostile/",
     "note": "/notes/house/boiler.md#L13",
-    "long note": "/notes/long.md?line=2001#L2101",
+    "long note": "/notes/long.md?line=2101#L2101",
     "hostile note": f"/notes/{quote(HOSTILE_NAME)}.md",
     "wide note": "/notes/hostile/wide.md",
     "note with a picture": "/notes/house/meter.md",

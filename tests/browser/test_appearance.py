@@ -5,6 +5,7 @@ from tests.browser.service import CHAIN
 from tests.browser.window import PHONE, Window
 
 NARROWEST = (320, 640)
+NARROW = (390, 844)
 WIDTHS = "return [document.documentElement.scrollWidth, document.documentElement.clientWidth, innerWidth]"
 LIGHTNESS = """
     const light = (color) => color.match(/[\\d.]+/g).slice(0, 3).reduce((sum, part) => sum + part / 765, 0);
@@ -46,6 +47,31 @@ def test_no_page_is_wider_than_a_phone_with_text_of_twice_the_size_too(reader: W
             reader.resize(*size)
             assert reader.run(WIDTHS) == [size[0]] * 3, (size, times)
         assert reader.run("return getComputedStyle(document.documentElement).fontSize") == f"{16 * times}px"
+    if name in ANSWERED_404:
+        reader.expect("404")
+
+
+@pytest.mark.parametrize("size", [NARROW, NARROWEST])
+def test_text_of_twice_the_size_fits_the_head_of_a_phone(reader: Window, size: tuple[int, int]) -> None:
+    reader.resize(*size)
+    reader.enlarge_text(2)
+    reader.open("/")
+    assert reader.one(".skip").rect["y"] + reader.one(".skip").rect["height"] <= 0
+    reader.click(".menu summary")
+    for each in [reader.one(".menu > ul"), *reader.all(".menu a"), *reader.all(".menu button")]:
+        assert each.rect["x"] >= 0
+        assert each.rect["x"] + each.rect["width"] <= size[0], each.text
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_phone_does_not_zoom_in_when_somebody_types(reader: Window, name: str) -> None:
+    reader.resize(*NARROW)
+    reader.open(PAGES[name])
+    small = reader.run(
+        "return [...document.querySelectorAll('input:not([type=hidden], [type=checkbox]), select, textarea')]"
+        ".filter((each) => parseFloat(getComputedStyle(each).fontSize) < 16).map((each) => each.outerHTML)"
+    )
+    assert small == []
     if name in ANSWERED_404:
         reader.expect("404")
 

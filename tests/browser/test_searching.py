@@ -74,7 +74,7 @@ def test_what_means_the_same_is_found_by_meaning_alone(reader: Window) -> None:
 def test_a_hit_far_down_in_a_long_note_is_scrolled_to(reader: Window) -> None:
     first = search(reader, "Line 2101")[0]
     first.find_element("css selector", ".place a").click()
-    reader.wait(lambda: reader.path == "/notes/long.md?line=2001#L2101", "the note")
+    reader.wait(lambda: reader.path == "/notes/long.md?line=2101#L2101", "the note")
     top = reader.run("return document.querySelector(':target').getBoundingClientRect().top")
     assert 0 < top < 600
 

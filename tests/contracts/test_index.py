@@ -814,3 +814,13 @@ def test_a_rebuilt_index_has_the_same_links(index: Index) -> None:
         shadow.write_batch([note(path, text) for path, text in reversed(LINKED)])
         shadow.promote()
     assert index.links(["vault/Oslo.md", "vault/trip.md"]) == before
+
+
+def test_notes_with_a_date_in_their_name_are_known_by_it(index: Index) -> None:
+    index.write_batch(
+        [note("2026-11-21.md", "- one"), note("trips/2026-11-20 Oslo.md", "- two"), note("a.md", "- x")]
+    )
+    days = {path: date.fromordinal(day) for path, day in index.dated_notes()}
+    assert days == {"2026-11-21.md": date(2026, 11, 21), "trips/2026-11-20 Oslo.md": date(2026, 11, 20)}
+    index.write_batch([], deleted=["2026-11-21.md"], version=index.version())
+    assert [path for path, _ in index.dated_notes()] == ["trips/2026-11-20 Oslo.md"]

@@ -24,7 +24,6 @@ from typing import Any, Literal
 
 from bot.forgetting import AlreadyForgotten, ForgetService, NothingToForget
 from bot.messages import ChatId, PersonId
-from bot.note_removals import NoteRemovals
 from bot.note_writes import OnceWriter
 from bot.state import changes
 from bot.state.changes import Change, ChangeOrigin
@@ -114,7 +113,6 @@ class ChangedWorkspace:
         self.writer = OnceWriter(memory, state)
         self.memory = memory
         self.undoing = UndoService(self.writer, state)
-        self.moving = NoteRemovals(memory, state, ORIGIN)
         self.forgetting = ForgetService(memory, state, now=_now)
 
     async def take(self, step: Step) -> dict[str, Any]:
@@ -139,7 +137,7 @@ class ChangedWorkspace:
                 case "delete":
                     await self.writer.delete(step.path, digest=step.other, key=key, origin=ORIGIN)
                 case "move":
-                    await self.moving.move(step.path, step.other)
+                    await self.writer.move(step.path, step.other, key=key, origin=ORIGIN)
                 case "undo":
                     return _words_of(await self.undoing.undo(step.number, key=key, origin=ORIGIN))
                 case "undo_last":

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memory.errors import NoteMissing, NoteUnreadable, PathRefused
-from memory.folder_listing import FolderLister
+from memory.folder_listing import FolderLister, FolderListing, NoteNames
 from memory.note_folders import NoteFolder, NoteFolders
 
 
@@ -30,11 +30,30 @@ def lister(tmp_path: Path) -> FolderLister:
     return FolderLister(NoteFolders(NoteFolder(tmp_path / "memory"), (vault,)))
 
 
+def names(listing: FolderListing) -> list[str]:
+    return [*listing.notes.between(0, len(listing.notes))]
+
+
+@pytest.mark.parametrize("kinds", ["rest", "days", "core", "all"])
+def test_the_first_names_are_those_of_the_whole_order(kinds: str) -> None:
+    rest = [f"{chr(97 + number * 7 % 26)}{'Ab'[number % 2]}{number}.md" for number in range(200)]
+    days = [f"2026-{1 + number % 12:02}-{1 + number:02}.md" for number in range(20)]
+    given = {
+        "rest": rest,
+        "days": [*rest, *days],
+        "core": [*rest, "MEMORY.md"],
+        "all": [*rest, "MEMORY.md", *days],
+    }
+    whole = NoteNames(given[kinds]).between(0, 10_000)
+    for stop in (0, 1, 5, 21, 25, 150):
+        assert list(NoteNames(given[kinds]).between(0, stop)) == list(whole[:stop])
+
+
 def test_the_core_note_and_the_latest_days_come_first(lister: FolderLister) -> None:
     root = lister.list("")
     assert list(root.folders) == ["empty", "trips", "vault"]
     days = ["2026-11-21 x.md", "2026-11-21.md", "2026-11-20.md"]
-    assert list(root.notes) == ["MEMORY.md", *days, "apple.md", "Zebra.md", "ä.md"]
+    assert names(root) == ["MEMORY.md", *days, "apple.md", "Zebra.md", "ä.md"]
     assert not root.problems
     assert [each.path for each in lister.stat("", ["apple.md", "gone.md", "Zebra.md"])] == [
         "apple.md",
@@ -50,7 +69,7 @@ def test_a_folder_is_listed_without_what_is_below(lister: FolderLister) -> None:
         ("empty", [], []),
     ):
         listed = lister.list(path)
-        assert (list(listed.folders), list(listed.notes)) == (folders, notes), path
+        assert (list(listed.folders), names(listed)) == (folders, notes), path
     assert [each.path for each in lister.stat("trips", ["oslo.md"])] == ["trips/oslo.md"]
 
 
@@ -86,7 +105,7 @@ def test_a_new_note_is_listed_at_once(lister: FolderLister, tmp_path: Path) -> N
         assert lister.list("trips") is listed or number, "it is kept as long as nothing changes"
         (folder / f"new{number}.md").touch()
     (folder / "oslo.md").unlink()
-    assert "oslo.md" not in lister.list("trips").notes
+    assert "oslo.md" not in names(lister.list("trips"))
 
 
 def test_a_folder_that_is_away_is_said_to_be(tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from memory.chunker import split_passages
 from memory.errors import NothingToWrite
-from memory.formatting import clean_text, format_entry, format_lead_in
+from memory.formatting import clean_text, escape_headings, format_entry, format_lead_in
 from tests.fakes.table_test import table_test
 
 MARKDOWN_PIECES = st.one_of(
@@ -92,6 +93,34 @@ def test_an_open_fence_is_closed_so_that_it_swallows_nothing_later() -> None:
 def test_lines_do_not_become_headings_by_accident() -> None:
     assert format_entry("Steps\n# install\n---\n=====") == "- Steps\n  \\# install\n  \\---\n  \\====="
     assert format_entry("- a\n# b\n- c") == "- a\n\\# b\n- c"
+
+
+@table_test(
+    ("text", "entry"),
+    [
+        ("# Plan\r\n\r\npaint the fence", "- \\# Plan\n- paint the fence"),
+        ("a\n\n## B\nmore", "- a\n- \\## B\n  more"),
+        ("> quoted\n\nTitle\n---", "> quoted\n\nTitle\n\\---"),
+        ("Title\n===\n> quoted", "Title\n\\===\n> quoted"),
+        ("```\n# code\n```\n# Plan", "```\n# code\n```\n\\# Plan"),
+        ("| a |\n|---|\n| b |\n\n#", "| a |\n|---|\n| b |\n\n\\#"),
+        ("#tag stays\n- too", "- #tag stays\n  - too"),
+    ],
+)
+def test_headings_can_be_written_as_words(text: str, entry: str) -> None:
+    assert format_entry(escape_headings(text)) == entry
+
+
+@example(" 0\n\n    # 0")
+@given(TEXTS)
+def test_what_follows_a_text_without_headings_is_not_part_of_it(text: str) -> None:
+    try:
+        entry = format_entry(escape_headings(text))
+    except NothingToWrite:
+        return
+    assert words(entry) == words(text)
+    *_, last = split_passages(f"# Day\n\n{entry}\n\n- last\n")
+    assert last.heading == "Day"
 
 
 @table_test("text", ["", " \n\t\n", "\x00", "\ud800", "\ufeff", "\u200b\u2060", "\x1b\x07"])

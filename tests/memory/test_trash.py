@@ -10,9 +10,10 @@ from memory.notes import Notes
 from memory.trash import (
     TrashItem,
     delete_matching,
-    find_by_number,
+    find_in_trash,
     find_note,
     list_trash,
+    list_trash_page,
     mark_restored,
     read_trash_item,
     save_removed,
@@ -66,18 +67,33 @@ def test_a_number_never_means_another_item(folder: Path) -> None:
         for second in range(60):
             (folder / f"2026-11-21T14-{minute:02}-{second:02}.123456Z .note {minute}-{second}.md").touch()
         now = list_trash(folder)
-        for number, note in known.items():
-            assert note in [each.note for each in find_by_number(now, number)]
-        assert all(find_by_number(now, each.number) == [each] for each in now)
+        for number, note in [*known.items()][::20]:
+            assert note in [each.note for each in find_in_trash(folder, number)]
+        assert all(find_in_trash(folder, each.number) == [each] for each in now[::20])
         known |= {each.number: each.note for each in now}
     assert {len(number) for number in known} == {4, 5}
     mark_restored(folder, now[7].file)
     for each in now[100:200]:
         (folder / each.file).unlink()
-    left = list_trash(folder)
-    assert [each.is_restored for each in find_by_number(left, now[7].number)] == [True]
-    assert not any(find_by_number(left, each.number) for each in now[100:200])
-    assert find_by_number(left, now[0].number[:3]) == ()
+    assert [each.is_restored for each in find_in_trash(folder, now[7].number)] == [True]
+    assert not any(find_in_trash(folder, each.number) for each in now[100:200:10])
+    assert find_in_trash(folder, now[0].number[:3]) == ()
+
+
+def test_a_page_of_the_trash_has_what_the_whole_list_has(folder: Path) -> None:
+    assert list_trash_page(folder, first=0, count=3).count == 0
+    for number in range(8):
+        save_removed(folder, note=f"{number}.md", removed=b"- x\n")
+    (folder / "something else.txt").touch()
+    mark_restored(folder, list_trash(folder)[2].file)
+    whole = [each for each in list_trash(folder) if not each.is_restored]
+    for first, expected in ((0, whole[:3]), (3, whole[3:6]), (6, whole[6:]), (900, whole[6:])):
+        page = list_trash_page(folder, first=first, count=3)
+        assert [each.note for each in page.items] == [each.note for each in expected]
+        assert (page.count, page.first) == (7, min(first, 6))
+        for each, known in zip(page.items, expected, strict=True):
+            assert each.number.startswith(known.number)
+            assert find_in_trash(folder, each.number) == [each]
 
 
 def test_a_crash_during_restoring_leaves_the_item_restored(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from aiohttp import web
@@ -9,6 +10,7 @@ from aiohttp import web
 from bot import phrases
 from bot.change_texts import describe_coverage, describe_effect, format_diff, is_number
 from bot.sanitize import strip_controls
+from bot.state.changes import find_moved_note
 from bot.state.database import StateFault
 from bot.undo import UndoRefused
 from bot.visible_names import escape_path, unescape_path
@@ -103,10 +105,7 @@ async def _changes_page(request: web.Request) -> web.Response:
     services = request.app[services_key]
     note, before = request.query.get("note", "")[:MAX_PATH_CHARS].strip(), request.query.get("before", "")
     number = int(before) if is_number(before) else 0
-    path = unescape_path(note)
-    if path:
-        with suppress(MemoryFault):  # a note that is gone may have changed before
-            path = await services.memory.resolve_path(path)
+    path = await _find_note(services, unescape_path(note))
     shown = await load_panel(
         changes_view(services, limit=CHANGES_PER_PAGE, before=number, path=path), late=phrases.WEB_BUSY
     )
@@ -123,6 +122,17 @@ async def _changes_page(request: web.Request) -> web.Response:
         else "",
         done=read_done(request, phrases.WEB_DONE),
     )
+
+
+async def _find_note(services: "Services", asked: str) -> str:
+    """Return the path of the note whose changes are asked for: also by its old path, if it was moved."""
+    if not asked:
+        return ""
+    with suppress(MemoryFault):
+        return await services.memory.resolve_path(asked)
+    with suppress(StateFault):  # the list says so as well
+        return await services.state.read(partial(find_moved_note, path=asked)) or asked
+    return asked
 
 
 async def _undo_change(request: web.Request) -> web.Response:

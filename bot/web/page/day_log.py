@@ -11,6 +11,7 @@ from bot.web.forms import request_key
 from bot.web.page.note_markdown import render_lines, render_part
 from bot.web.page.urls import note_url
 from memory.errors import NoteMissing
+from memory.formatting import escape_headings
 
 if TYPE_CHECKING:
     from bot.services import Services
@@ -80,5 +81,9 @@ def cut_log(text: str, *, title: str) -> tuple[str, int]:
 
 
 async def add_to_log(services: "Services", fields: dict[str, str]) -> None:
-    """Add the text of the form to today's log, once even if it is sent twice. Raises MemoryFault."""
-    await services.note_writer.write(fields.get("text", ""), key=request_key(fields), origin=OVER_HTTP)
+    """Add the text of the form to today's log, once even if it is sent twice. Raises MemoryFault.
+
+    It stays one entry: a heading in it would take in all that is noted later that day.
+    """
+    text = escape_headings(fields.get("text", ""))
+    await services.note_writer.write(text, key=request_key(fields), origin=OVER_HTTP)

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -10,10 +11,11 @@ from aiohttp import web
 from bot import phrases
 from bot.visible_names import escape_path
 from bot.web.context import services_key
+from bot.web.page.notes import view_title
 from bot.web.page.rendering import page_response
 from bot.web.page.urls import DAYS_URL, NOTES_URL, count_pages, note_url, page_number
 
-NOTES_PER_PAGE = 200
+NOTES_PER_PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,8 @@ class DayNote:
 
     day: date
     path: str
+    title: str
+    """"" if it has none but its name."""
     address: str
 
 
@@ -63,13 +67,26 @@ async def _show_days(request: web.Request) -> web.Response:
             months[day.replace(day=1)] += len(paths)
         shown = [Period(_name_month(each), _address(f"{year}-{each:%m}"), months[each]) for each in months]
         return _days_page(request, f"{year}", shown, above=[_years()])
-    notes = [
-        DayNote(day, escape_path(path), note_url(path)) for day, paths in inside.items() for path in paths
-    ]
     title = _name_month(date(max(year, 1), month, 1))
+    notes = [(day, path) for day, paths in inside.items() for path in paths]
+    pages = count_pages(len(notes), per_page=NOTES_PER_PAGE)
+    number = min(page_number(request.query.get("page", "")), pages)
+    shown_notes = notes[(number - 1) * NOTES_PER_PAGE : number * NOTES_PER_PAGE]
+    titles = await request.app[services_key].memory.titles_of([path for _, path in shown_notes])
     return _days_page(
-        request, title, [], notes=notes, above=[_years(), Period(f"{year}", _address(f"{year}"), 0)]
+        request,
+        title,
+        [],
+        notes=[_view(*each) for each in zip(shown_notes, titles, strict=True)],
+        above=[_years(), Period(f"{year}", _address(f"{year}"), 0)],
+        earlier=f"{request.path}?page={number - 1}" if number > 1 else "",
+        later=f"{request.path}?page={number + 1}" if number < pages else "",
     )
+
+
+def _view(note: tuple[date, str], title: str) -> DayNote:
+    day, path = note
+    return DayNote(day, escape_path(path), view_title(title, path.rpartition("/")[2]), note_url(path))
 
 
 def _address(period: str) -> str:
@@ -89,21 +106,20 @@ def _days_page(
     title: str,
     periods: list[Period],
     *,
-    notes: list[DayNote] | None = None,
-    above: list[Period] | None = None,
+    notes: Sequence[DayNote] = (),
+    above: Sequence[Period] = (),
+    earlier: str = "",
+    later: str = "",
 ) -> web.Response:
-    notes = notes or []
-    pages = count_pages(len(notes), per_page=NOTES_PER_PAGE)
-    number = min(page_number(request.query.get("page", "")), pages)
     return page_response(
         request,
         "note_days.html",
         here=NOTES_URL,
         title=title,
-        steps=[Period(phrases.WEB_PAGES[NOTES_URL], NOTES_URL, 0), *(above or [])],
+        steps=[Period(phrases.WEB_PAGES[NOTES_URL], NOTES_URL, 0), *above],
         is_current=request.app[services_key].memory.has_synced,
         periods=periods,
-        notes=notes[(number - 1) * NOTES_PER_PAGE : number * NOTES_PER_PAGE],
-        earlier=f"{request.path}?page={number - 1}" if number > 1 else "",
-        later=f"{request.path}?page={number + 1}" if number < pages else "",
+        notes=notes,
+        earlier=earlier,
+        later=later,
     )

@@ -1,6 +1,7 @@
 """The form that edits a whole note: it previews, saves, and refuses to overwrite what somebody else has written."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,9 +15,10 @@ from bot.visible_names import escape_path
 from bot.web.changes import OVER_HTTP, new_key
 from bot.web.context import services_key
 from bot.web.forms import MAX_TEXT_FORM_BYTES, add_form, read_form
-from bot.web.page.note_markdown import render_part
+from bot.web.page.note_markdown import render_part, weigh_line
 from bot.web.page.note_places import breadcrumbs, fault_status, folder_of, missing_page
-from bot.web.page.notes import read_links
+from bot.web.page.notes import PART_BYTES, read_links
+from bot.web.page.opened_texts import OpenedTexts
 from bot.web.page.rendering import page_response
 from bot.web.page.urls import EDIT_URL, NOTES_URL, edit_url, note_url
 from memory.charset import normalize_newlines
@@ -35,14 +37,11 @@ class FormDraft:
     text: str
     digest: str
     """Of the version that they began with."""
-    began: str
-    """The text of that version."""
 
     @classmethod
     def of(cls, fields: dict[str, str]) -> "FormDraft":
         """Return what a form has sent; browsers end lines with CRLF."""
-        text, began = (normalize_newlines(fields.get(name, "")) for name in ("text", "began"))
-        return cls(text, fields.get("digest", ""), began)
+        return cls(normalize_newlines(fields.get("text", "")), fields.get("digest", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +55,30 @@ class EditView:
     """Where the form is sent to."""
     draft: FormDraft
     preview: str = ""
+    first: int = 1
+    """The first line of the preview, and `last`: the last one; a part of a long note is enough to look at."""
+    last: int = 0
+    total: int = 0
+    """Lines of the whole text."""
     problem: str = ""
     is_changed: bool = False
     """Whether somebody else has changed the note meanwhile; saving once more overwrites that."""
     diff: str = ""
     """What they have changed."""
+    compares_mine: bool = False
+    """Whether `diff` leads from the person's own version instead, since it is not known any more how it began."""
     is_gone: bool = False
     """Whether there is no such note any more."""
 
 
 def add_note_edit(app: web.Application) -> None:
     """Add the form to the application."""
+    app[_opened_key] = OpenedTexts()
     app.router.add_get(EDIT_URL + "{path:.+}", _show_form)
-    add_form(app, EDIT_URL + "{path:.+}", _take_form)
+    add_form(app, EDIT_URL + "{path:.+}", _take_form, typed=("text",))
+
+
+_opened_key = web.AppKey("opened_texts", OpenedTexts)
 
 
 def explain_length(text: str) -> str:
@@ -86,7 +96,8 @@ async def _show_form(request: web.Request) -> web.Response:
         return missing_page(request, fault)
     if problem := note.fault or explain_length(note.text):
         return _refuse(request, note.path, problem)
-    return _form_page(request, _view(note.path, FormDraft(note.text, note.digest, note.text)))
+    request.app[_opened_key].keep(note.digest, note.text)
+    return _form_page(request, _view(note.path, FormDraft(note.text, note.digest)))
 
 
 async def _take_form(request: web.Request) -> web.Response:
@@ -95,12 +106,37 @@ async def _take_form(request: web.Request) -> web.Response:
     if problem := explain_length(draft.text):
         return _form_page(request, replace(_view(path, draft), problem=problem), status=400)
     if fields.get("do") == "preview":
-        # In a thread: a long note takes a tenth of a second, which must not delay messages.
-        links = await read_links(request, path)
-        find_file = request.app[services_key].memory.file_finder(path).find
-        html = await asyncio.to_thread(render_part, draft.text, path=path, links=links, find_file=find_file)
-        return _form_page(request, replace(_view(path, draft), preview=html))
+        return await _preview(request, path, draft)
     return await _save(request, path, draft)
+
+
+async def _preview(request: web.Request, path: str, draft: FormDraft) -> web.Response:
+    links = await read_links(request, path)
+    find_file = request.app[services_key].memory.file_finder(path).find
+    began = request.app[_opened_key].find(draft.digest)
+
+    def render() -> EditView:
+        lines = split_lines(draft.text)
+        changed = 1 if began is None else min(compare_lines(began, draft.text).line, len(lines))
+        first, last = _choose_lines(lines, changed)
+        part = "".join(f"{line}\n" for line in lines[first - 1 : last])
+        html = render_part(part, path=path, first_line=first, links=links, find_file=find_file)
+        return replace(_view(path, draft), preview=html, first=first, last=last, total=len(lines))
+
+    # In a thread: a long note takes a tenth of a second, which must not delay messages.
+    return _form_page(request, await asyncio.to_thread(render))
+
+
+def _choose_lines(lines: Sequence[str], line: int) -> tuple[int, int]:
+    """Return the first and the last of the lines (1-based) that a page has room for, of those around one."""
+    first, weight = 1, 0
+    for number, text in enumerate(lines, 1):
+        weight += (more := weigh_line(text.encode("utf-8", "replace")))
+        if weight > PART_BYTES and number > first:
+            if number > line:
+                return first, number - 1
+            first, weight = number, more
+    return first, len(lines)
 
 
 async def _save(request: web.Request, path: str, draft: FormDraft) -> web.Response:
@@ -132,14 +168,22 @@ async def _answer_refusal(request: web.Request, path: str, draft: FormDraft, why
         return web.Response(status=303, headers={"Location": note_url(note.path, done="saved")})
     if note.digest == draft.digest:
         return _form_page(request, replace(_view(path, draft), problem=why), status=409)
-    return _form_page(request, await asyncio.to_thread(_compare_versions, note, draft), status=409)
+    opened = request.app[_opened_key]
+    began = opened.find(draft.digest)
+    opened.keep(note.digest, note.text)
+    return _form_page(request, await asyncio.to_thread(_compare_versions, note, draft, began), status=409)
 
 
-def _compare_versions(note: WholeNote, draft: FormDraft) -> EditView:
+def _compare_versions(note: WholeNote, draft: FormDraft, began: str | None) -> EditView:
     """Return the form with both versions: theirs as what it changed, and the draft, to be saved over it."""
-    diff = format_diff(compare_lines(draft.began, note.text))
-    view = _view(note.path, replace(draft, digest=note.digest, began=note.text))
-    return replace(view, problem=phrases.WEB_NOTE_CHANGED, is_changed=True, diff=diff)
+    diff = format_diff(compare_lines(draft.text if began is None else began, note.text))
+    return replace(
+        _view(note.path, replace(draft, digest=note.digest)),
+        problem=phrases.WEB_NOTE_CHANGED,
+        is_changed=True,
+        diff=diff,
+        compares_mine=began is None,
+    )
 
 
 def _view(path: str, draft: FormDraft) -> EditView:

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 from bot import phrases
+from bot.sanitize import cut
 from bot.web.page.urls import file_url, heading_url, note_url, tag_url
 from memory.backlinks import NO_LINKS, NoteLinks
 from memory.front_matter import FrontMatter, Property, read_front_matter
 from memory.link_targets import may_be_note
 from memory.note_links import NoteLink, match_wiki_link
 from memory.note_tags import clean_tag, split_tags
+from memory.tasks import is_task, task_mark
 
 FindFile = Callable[[str], str]
 """Returns the path of the file that a target in a note means; "" for none."""
@@ -34,6 +36,8 @@ def find_no_file(target: str) -> str:
 
 MAX_CHARACTERS: Final = 200_000
 """Limit for rendering Markdown; longer parts of a note are shown as plain text."""
+MAX_TASK_CHARS: Final = 80
+"""Limit for the name of a task's button."""
 MAX_COLUMNS: Final = 100
 """Limit for the columns of a table. The renderer adds missing cells: ten tables of thousands take half a minute."""
 
@@ -45,15 +49,16 @@ def render_note(
     first_line: int = 1,
     links: NoteLinks = NO_LINKS,
     find_file: FindFile = find_no_file,
+    ticks: bool = False,
 ) -> str:
     """Return the HTML of a note, or of its part from `first_line` (1-based); it runs nothing.
 
     Raw HTML is shown as text. Pictures that `find_file` finds are shown, and other files and pictures elsewhere become
     links. Links to other notes lead to their pages, tags to a search for them, and URLs that would do more than open a
     page become text. Line n has the anchor `Ln`. `links`: where the links of the note lead to; those to no note are
-    marked.
+    marked. `ticks`: whether tasks are buttons of the form `tasks`.
     """
-    env = {
+    env: dict[str, Any] = {
         "path": path,
         "offset": first_line,
         "anchored": first_line - 1,
@@ -64,6 +69,8 @@ def render_note(
     properties = _render_properties(front, env)
     if front.last_line:
         text = "\n" * front.last_line + text.split("\n", front.last_line)[-1]
+    if ticks:
+        env["lines"] = text.split("\n")
     html = str(_make_renderer().render(text, env))
     return properties + html + _anchors_until(first_line + text.removesuffix("\n").count("\n"), env)
 
@@ -92,6 +99,7 @@ def render_part(
     first_line: int = 1,
     links: NoteLinks = NO_LINKS,
     find_file: FindFile = find_no_file,
+    ticks: bool = False,
 ) -> str:
     """Return what `render_note` returns, or what `render_lines` returns of a text that would take too long."""
     laid_out = len(text) <= MAX_CHARACTERS and all(
@@ -99,7 +107,7 @@ def render_part(
     )
     if not laid_out:
         return render_lines(text, first_line=first_line)
-    return render_note(text, path=path, first_line=first_line, links=links, find_file=find_file)
+    return render_note(text, path=path, first_line=first_line, links=links, find_file=find_file, ticks=ticks)
 
 
 def render_lines(text: str, *, first_line: int = 1) -> str:
@@ -108,6 +116,20 @@ def render_lines(text: str, *, first_line: int = 1) -> str:
     lines = enumerate(text.removesuffix("\n").split("\n"))
     shown = "\n".join(f"{_line_anchor(number, env)}{escape(line)}" for number, line in lines)
     return f'<pre tabindex="0"><code>{shown}</code></pre>\n'
+
+
+def weigh_line(line: bytes) -> int:
+    """Return about how many bytes of HTML a line of a note (UTF-8) becomes, rather too many than too few."""
+    links = line.count(b"[") + line.count(b"://")
+    weight = (
+        _ANCHOR_BYTES + len(line) + 160 * links + 12 * line.count(b"|") + 4 * sum(map(line.count, b"&<>\"'"))
+    )
+    if links or b"#" in line:
+        weight += 3 * len(line) + 60 * line.count(b"#")  # addresses have three bytes for one of other scripts
+    return weight + 6 * sum(map(line.count, b"*_`~"))
+
+
+_ANCHOR_BYTES = 65
 
 
 @cache
@@ -174,7 +196,7 @@ def _restrict_links(state: Any) -> None:
         line = block.map[0]
         children = [Token("inline_line", "", 0, meta={"line": line})]
         if task := _take_task_mark(block.children, state.tokens[max(place - 2, 0) : place]):
-            children.append(Token("task", "", 0, meta={"is_done": task in "xX"}))
+            children.append(Token("task", "", 0, meta={"is_done": task in "xX", "line": line}))
         open_links: list[bool] = []
         for before, child in zip((None, *block.children), block.children, strict=False):
             if child.type in ("softbreak", "hardbreak"):
@@ -308,7 +330,16 @@ def _render_tag(
 def _render_task(
     renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]
 ) -> str:
-    state = 'checked aria-label="done"' if tokens[index].meta["is_done"] else 'aria-label="to do"'
+    line, is_done = tokens[index].meta["line"], tokens[index].meta["is_done"]
+    if "lines" in env and is_task(text := env["lines"][line]):
+        name = escape(cut(text.partition("]")[2].strip(), MAX_TASK_CHARS))
+        wanted = f"{line + env['offset']} {task_mark(text)} {'open' if is_done else 'done'}"
+        return (
+            f'<button form="tasks" name="task" value="{wanted}" role="checkbox" '
+            f'aria-checked="{"true" if is_done else "false"}" aria-label="{name}"></button> '
+        )
+    state = f'aria-label="{escape(phrases.WEB_TASK_DONE if is_done else phrases.WEB_TASK_OPEN)}"'
+    state = f"checked {state}" if is_done else state
     return f'<input type="checkbox" disabled {state}> '
 
 

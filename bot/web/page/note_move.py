@@ -5,14 +5,13 @@ from dataclasses import dataclass, replace
 from aiohttp import web
 
 from bot import phrases
-from bot.note_removals import NoteRemovals
 from bot.state.database import StateFault
 from bot.visible_names import escape_path
 from bot.web.changes import OVER_HTTP, new_key
 from bot.web.context import services_key
 from bot.web.forms import add_form, read_form
 from bot.web.page.note_places import breadcrumbs, fault_status, folder_of, missing_page
-from bot.web.page.notes import BacklinkView, read_links, view_backlink
+from bot.web.page.notes import read_links, view_backlinks
 from bot.web.page.rendering import page_response
 from bot.web.page.urls import DELETE_URL, MOVE_URL, NOTES_URL, TRASH_URL, delete_url, move_url, note_url
 from memory.errors import MemoryFault, NoteChanged
@@ -40,7 +39,7 @@ class NoteFormView:
 def add_note_move(app: web.Application) -> None:
     """Add the forms to the application."""
     app.router.add_get(MOVE_URL + "{path:.+}", _show_move)
-    add_form(app, MOVE_URL + "{path:.+}", _move)
+    add_form(app, MOVE_URL + "{path:.+}", _move, typed=("to",))
     app.router.add_get(DELETE_URL + "{path:.+}", _show_deletion)
     add_form(app, DELETE_URL + "{path:.+}", _delete)
 
@@ -57,8 +56,9 @@ async def _move(request: web.Request) -> web.Response:
     services, path = request.app[services_key], request.match_info["path"]
     to = (await read_form(request)).get("to", "").strip()
     try:
-        moving = NoteRemovals(services.memory, services.state, OVER_HTTP)
-        written = await moving.move(path, add_extension(to) if to else "")
+        written = await services.note_writer.move(
+            path, add_extension(to) if to else "", key=new_key(), origin=OVER_HTTP
+        )
     except (MemoryFault, StateFault) as fault:
         view = replace(_view_move(path, to), problem=str(fault))
         return await _move_page(request, view, status=fault_status(fault))
@@ -113,7 +113,7 @@ async def _note_form_page(
 ) -> web.Response:
     path = request.match_info["path"]
     links = await read_links(request, path)
-    linked_from: list[BacklinkView] = [view_backlink(each) for each in links.backlinks]
+    linked_from = list(view_backlinks(links.backlinks))
     return page_response(
         request,
         template,
@@ -121,6 +121,6 @@ async def _note_form_page(
         status=status,
         shown=view,
         linked_from=linked_from,
-        links=len(linked_from) + links.more,
+        links=len(links.backlinks) + links.more,
         steps=breadcrumbs(folder_of(path)),
     )

@@ -32,7 +32,7 @@ class NewNoteView:
 def add_new_note(app: web.Application) -> None:
     """Add the form to the application."""
     app.router.add_get(NEW_NOTE_URL, _show_form)
-    add_form(app, NEW_NOTE_URL, _take_form)
+    add_form(app, NEW_NOTE_URL, _take_form, typed=("path", "text"))
 
 
 async def _show_form(request: web.Request) -> web.Response:

@@ -1,5 +1,6 @@
 """The trash: what was removed from the notes, newest first, each with a button that restores it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -7,7 +8,7 @@ from aiohttp import web
 
 from bot import phrases
 from bot.note_writes import RestorePlan
-from bot.sanitize import cut, one_line, strip_controls
+from bot.sanitize import one_line, strip_controls
 from bot.services import Services
 from bot.state.database import StateFault
 from bot.trash import NotInTrash, find_removed, plan_restore
@@ -19,15 +20,15 @@ from bot.web.page.done import read_done
 from bot.web.page.note_places import fault_status
 from bot.web.page.rendering import page_response
 from bot.web.page.times import PageClock, ShownTime
-from bot.web.page.urls import NOTES_URL, TRASH_URL, count_pages, note_url, page_number
+from bot.web.page.urls import NOTES_URL, TRASH_URL, note_url, page_number
 from memory.errors import MemoryFault, NoteUnreadable
 from memory.trash import TrashItem
 
-ITEMS_PER_PAGE = 50
+ITEMS_PER_PAGE = 20
 WORDS_CHARS = 80
 """The most characters of a removed text that its row shows."""
-TEXT_CHARS = 4000
-"""… and that is shown when it is opened."""
+TEXT_BYTES = 800
+"""So much of it is shown when it is opened: a page stays below 60 kB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,11 @@ async def _restore(request: web.Request) -> web.Response:
     services = request.app[services_key]
     number = (await read_form(request)).get("number", "")
 
+    planned = list[RestorePlan]()
+
     async def find() -> RestorePlan:
-        return await plan_restore(await find_removed(number, services.memory), services.memory)
+        planned.append(await plan_restore(await find_removed(number, services.memory), services.memory))
+        return planned[-1]
 
     try:
         done = await services.note_writer.restore(find, key=new_key(), origin=OVER_HTTP)
@@ -62,7 +66,9 @@ async def _restore(request: web.Request) -> web.Response:
         return await _trash_page(request, problem=phrases.WEB_TRASH_GONE, status=409)
     except (MemoryFault, StateFault) as fault:
         return await _trash_page(request, problem=str(fault), status=fault_status(fault))
-    where = note_url(done.written.path, done.written.line_start, done="restored")
+    is_renamed = any(each.is_whole and each.path != done.written.path for each in planned)
+    key = "restored-as" if is_renamed else "restored"
+    where = note_url(done.written.path, done.written.line_start, done=key)
     return web.Response(status=303, headers={"Location": where})
 
 
@@ -70,11 +76,9 @@ async def _trash_page(request: web.Request, *, problem: str = "", status: int = 
     services, rows, count = request.app[services_key], list[TrashRow](), 0
     number = page_number(request.query.get("page", ""))
     try:
-        removed = [each for each in await services.memory.removed() if not each.is_restored]
-        count = len(removed)
-        number = min(number, count_pages(count, per_page=ITEMS_PER_PAGE))
-        first = (number - 1) * ITEMS_PER_PAGE
-        rows = await _read_rows(services, removed[first : first + ITEMS_PER_PAGE])
+        page = await services.memory.removed_page(first=(number - 1) * ITEMS_PER_PAGE, count=ITEMS_PER_PAGE)
+        count, number = page.count, page.first // ITEMS_PER_PAGE + 1
+        rows = await _read_rows(services, page.items)
     except MemoryFault as fault:
         problem, status = problem or str(fault), 503
     return page_response(
@@ -91,7 +95,7 @@ async def _trash_page(request: web.Request, *, problem: str = "", status: int = 
     )
 
 
-async def _read_rows(services: Services, removed: list[TrashItem]) -> list[TrashRow]:
+async def _read_rows(services: Services, removed: Sequence[TrashItem]) -> list[TrashRow]:
     rows, clock = list[TrashRow](), PageClock(services.now())
     for each in removed:
         try:
@@ -108,5 +112,6 @@ def _local(at: datetime, services: Services) -> datetime:
 
 
 def _view(item: TrashItem, text: str, words: str, at: ShownTime) -> TrashRow:
-    shown = strip_controls(cut(text, TEXT_CHARS))
+    beginning = text.encode()[:TEXT_BYTES].decode(errors="ignore")
+    shown = strip_controls(beginning if beginning == text else f"{beginning}…")
     return TrashRow(item.number, at, escape_path(item.note), item.is_whole, words, shown)

@@ -37,7 +37,7 @@ def add_people(app: web.Application) -> None:
     app.router.add_get(DENY, _ask_to_deny)
     add_form(app, CHANGE, _change)
     add_form(app, DENY, _deny)
-    add_form(app, LINK, _link)
+    add_form(app, LINK, _link, typed=("person", "other"))
     add_form(app, UNLINK, _unlink)
 
 

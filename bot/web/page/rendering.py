@@ -16,7 +16,7 @@ from bot.quantities import rough_duration_in_words, size_in_words
 from bot.web.auth import session_of
 from bot.web.context import services_key, token_of
 from bot.web.conversations import searches_chats
-from bot.web.forms import FORM_FIELD, ONCE_FIELD, new_once
+from bot.web.forms import FORM_FIELD, ONCE_FIELD, new_once, typed_names
 from bot.web.language import language_headers, language_tag
 from bot.web.local_routes import is_local_page
 from bot.web.page.translation import EXTENSION, decimal, grouped, install_translations, translated
@@ -107,13 +107,37 @@ def _once_field() -> "Markup":
     return Markup('<input type="hidden" name="{}" value="{}">').format(ONCE_FIELD, new_once())
 
 
+def _address_of_answer(request: web.Request, here: str) -> str:
+    """Return where Back and Reload lead on a page that answers a form: to the form, or else to the page `here`."""
+    resource = request.match_info.route.resource
+    has_form = typed_names(request) and any(
+        each.method == "GET" and each.resource and resource and each.resource.canonical == resource.canonical
+        for each in request.app.router.routes()
+    )
+    return request.path_qs if has_form else here
+
+
 def page_response(
-    request: web.Request, template: str, *, status: int = 200, **values: object
+    request: web.Request,
+    template: str,
+    *,
+    status: int = 200,
+    here: str = "",
+    reload_address: str = "",
+    **values: object,
 ) -> web.Response:
-    """Return a response with a page; besides `values`, it gets the assistant's name, the nonce and the like."""
+    """Return a response with a page; besides `values`, it gets the assistant's name, the nonce and the like.
+
+    `here`: the page of the menu that it belongs to. `reload_address`: where Back and Reload lead if the page answers a
+    form, which they would send again; "" for the form itself or else `here`.
+    """
     services = request.app[services_key]
     text = render_template(
         template,
+        here=here,
+        reload_address=(reload_address or _address_of_answer(request, here or "/"))
+        if request.method == "POST"
+        else "",
         name=services.settings.agent.name,
         signs_in=bool(token_of(services)),
         form_token=_form_token(request),

@@ -84,10 +84,10 @@ class TodayView:
 def add_today(app: web.Application) -> None:
     """Add the page and its forms."""
     app.router.add_get(TODAY, _page)
-    add_form(app, ADD_TO_LOG, _add_to_log)
+    add_form(app, ADD_TO_LOG, _add_to_log, typed=("text",))
     add_form(app, DECIDE, _saying_why(_decide))
     add_form(app, CANCEL_REMINDER, _saying_why(_cancel_reminder))
-    add_form(app, MOVE_REMINDER, _saying_why(_move_reminder))
+    add_form(app, MOVE_REMINDER, _saying_why(_move_reminder), typed=("when",))
     add_form(app, RESTORE_REMINDER, _saying_why(_restore_reminder))
 
 

@@ -10,11 +10,12 @@ FILES_URL = "/files/"
 EDIT_URL = "/edit/"
 MOVE_URL = "/move/"
 DELETE_URL = "/delete/"
+TASKS_URL = "/tasks/"
 CHANGES_URL = "/changes"
 NEW_NOTE_URL = "/new-note"
 TRASH_URL = "/trash"
-LINES_PER_PAGE = 1000
-"""Lines of a note on one page."""
+FIRST_LINES = 20
+"""Lines that are on the first page of a note, unless they are very long."""
 CONVERSATIONS_URL = "/conversations"
 ENTRIES_PER_PAGE = 100
 """Entries of a conversation on one page."""
@@ -23,8 +24,8 @@ ENTRIES_PER_PAGE = 100
 def note_url(path: str, line: int | None = None, *, done: str = "") -> str:
     """Return the URL of a note, at `line` (1-based) if given; `done` is the key of a sentence to be shown there."""
     address, query = NOTES_URL + quote(path), list[str]()
-    if line and (first := (line - 1) // LINES_PER_PAGE * LINES_PER_PAGE + 1) > 1:
-        query.append(f"line={first}")
+    if line and line > FIRST_LINES:  # a long note has several pages; this one has the line
+        query.append(f"line={line}")
     if done:
         query.append(f"done={done}")
     return f"{address}{'?' if query else ''}{'&'.join(query)}{f'#L{line}' if line else ''}"
@@ -38,6 +39,11 @@ def edit_url(path: str) -> str:
 def move_url(path: str) -> str:
     """Return the URL of the form that moves or renames a note."""
     return MOVE_URL + quote(path)
+
+
+def tasks_url(path: str) -> str:
+    """Return the URL of the form that checks and unchecks a note's tasks."""
+    return TASKS_URL + quote(path)
 
 
 def delete_url(path: str) -> str:

@@ -19,7 +19,7 @@ from memory.index.postgres.full_text import PostgresFullText
 from memory.index.postgres.initialization import IndexRecreated, check_state, prepare, recreate
 from memory.index.postgres.links import PostgresLinks, read_lines
 from memory.index.postgres.liveness_lock import LivenessLock
-from memory.index.postgres.notes import merge_lexemes, read_notes, read_stamps, write_notes
+from memory.index.postgres.notes import merge_lexemes, read_dated, read_notes, read_stamps, write_notes
 from memory.index.postgres.passage_runs import Similarities, read_chunk_spans, read_day_spans, read_runs
 from memory.index.postgres.purge import rewrite_tables, transaction_id
 from memory.index.postgres.schema import (
@@ -137,6 +137,10 @@ class GenerationIndex:
         self._record_use()
         stamps, faults, self._newest_seen = self._run_read(lambda tx: read_stamps(tx.tables))
         return stamps, faults
+
+    def dated_notes(self) -> Sequence[tuple[str, int]]:
+        """See `Index.dated_notes`."""
+        return self._run_read(lambda tx: read_dated(tx.tables))
 
     def known(self, paths: Collection[str] | None = None) -> Mapping[str, KnownNote]:
         """See `Index.known`."""

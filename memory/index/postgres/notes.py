@@ -35,6 +35,11 @@ class IndexDelta:
     """Number of deleted segments of each text id."""
 
 
+def read_dated(tables: PostgresTables) -> list[tuple[str, int]]:
+    """Return path and day of every note whose name begins with a date."""
+    return list(tables.run("SELECT path, day FROM commonplace.notes@ WHERE day IS NOT NULL"))
+
+
 def read_stamps(tables: PostgresTables) -> tuple[dict[str, tuple[int, int, int]], dict[str, str], int]:
     """Return stamps and faults by path, and the newest note's id."""
     stamps: dict[str, tuple[int, int, int]] = {}

@@ -7,7 +7,18 @@ import pytest
 
 from bot import phrases
 from bot.web.auth import MAX_WRONG_TOKENS
-from bot.web.session import SESSION, SESSION_SECONDS, is_session, new_session
+from bot.web.forms import FORM_FIELD
+from bot.web.session import (
+    MAX_SESSION_SECONDS,
+    RENEWAL_SECONDS,
+    SESSION,
+    SESSION_SECONDS,
+    is_form_token,
+    is_session,
+    new_form_token,
+    new_session,
+    renew_session,
+)
 from tests.fakes.table_test import table_test
 from tests.fakes.web_client import TOKEN, WebClient, open_web_client
 
@@ -110,14 +121,62 @@ def test_a_cookie_is_good_for_its_time_and_its_token_alone() -> None:
     assert not is_session(cookie, "another token", now=now)
 
 
-@table_test("forged", ["", ".", "9999999999.", "9999999999.0", "9" * 5000 + ".x", "٣.x", "-1.x", "1.ü"])
+@table_test(
+    "forged",
+    [
+        "",
+        ".",
+        "9999999999.",
+        "9999999999.0",
+        "9" * 5000 + ".x",
+        "٣.x",
+        "-1.x",
+        "1.ü",
+        "1.9999999999.",
+        f"1.9999999999.{'0' * 64}",
+    ],
+)
 def test_a_made_up_cookie_is_worth_nothing(forged: str) -> None:
     assert not is_session(forged, TOKEN, now=time.time())
 
 
 def test_a_cookie_that_was_made_to_last_longer_is_worth_nothing() -> None:
-    until, _, signature = new_session(TOKEN, now=0).partition(".")
-    assert not is_session(f"{int(until) + 10**9}.{signature}", TOKEN, now=0)
+    began, until, signature = new_session(TOKEN, now=1).split(".")
+    assert not is_session(f"{began}.{int(until) + 10**9}.{signature}", TOKEN, now=1)
+    assert not is_session(f"{int(began) + 10**9}.{until}.{signature}", TOKEN, now=1)
+
+
+def test_a_session_in_use_lasts_and_yet_ends() -> None:
+    session, now = new_session(TOKEN, now=0.0), 0.0
+    mark = new_form_token(session, TOKEN)
+    assert renew_session(session, TOKEN, now=RENEWAL_SECONDS - 1) == "", "not with every page"
+    while is_session(session, TOKEN, now=now):
+        assert is_form_token(mark, session, TOKEN), "a form that is open stays good"
+        session = renew_session(session, TOKEN, now=now) or session
+        now += SESSION_SECONDS / 2
+    assert now >= MAX_SESSION_SECONDS > now - SESSION_SECONDS / 2
+    assert not is_session(session, TOKEN, now=MAX_SESSION_SECONDS)
+
+
+async def test_a_browser_in_use_stays_signed_in(site: WebClient) -> None:
+    old = new_session(TOKEN, now=time.time() - SESSION_SECONDS / 2)
+
+    async def given(method: str = "GET", path: str = "/system", **headers: str) -> str:
+        """The cookie that comes with a response."""
+        site.client.session.cookie_jar.clear()
+        headers = {"Cookie": f"{SESSION}={old}", **headers}
+        fields = {FORM_FIELD: new_form_token(old, TOKEN)} if method == "POST" else None
+        async with site.client.request(
+            method, path, data=fields, headers=headers, allow_redirects=False
+        ) as answer:
+            assert answer.status < 400
+            cookie = answer.cookies.get(SESSION)
+            return cookie.value if cookie else ""
+
+    for renewed in (await given(), await given("POST", "/rebuild")):
+        assert is_session(renewed, TOKEN, now=time.time() + SESSION_SECONDS - 60)
+    assert await given("GET", "/progress", **{"Sec-Fetch-Mode": "cors"}) == "", "a page that is only open"
+    assert await given("POST", "/sign-out") == "", "signed out"
 
 
 async def test_a_browser_whose_time_is_over_is_told_that_nothing_was_done(site: WebClient) -> None:

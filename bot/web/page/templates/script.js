@@ -12,17 +12,20 @@
 
   async function get(address) {
     const answer = await fetch(address, {headers: {Accept: "text/html"}});
-    if (answer.status === 401) location.reload();
+    if (answer.status === 401 && !hasUnsaved()) location.reload();
+    else if (answer.status === 401) tell(unreachable.dataset.signedOut);
     if (!answer.ok) throw new Error(String(answer.status));
     if (!unreachable.hidden) unreachable.hidden = true;
     return answer.text();
   }
 
-  function lost() {
+  function tell(words) {
     if (!unreachable.hidden) return;
-    unreachable.textContent = unreachable.dataset.told;
+    unreachable.textContent = words;
     unreachable.hidden = false;
   }
+
+  const lost = () => tell(unreachable.dataset.lost);
 
   function announce(words) {
     if (words !== announced) announcement.textContent = announced = words;

@@ -68,6 +68,19 @@ async def test_a_line_is_added_once_and_shown(tmp_path: Path) -> None:
         assert made.origin.made_by == "http"
 
 
+async def test_a_heading_in_an_entry_takes_in_nothing_of_the_day(tmp_path: Path) -> None:
+    async with open_web_client(tmp_path, token=TOKEN) as site:
+        for text in ("# Plan\r\n\r\npaint the fence", "tea"):
+            assert (await add(site, site.token, text=text))[0] == 303
+        day = f"{site.services.now():%Y-%m-%d}"
+        noted = (tmp_path / f"memory/{day}.md").read_text("utf-8")
+        assert noted == f"# {day}\n\n- \\# Plan\n- paint the fence\n- tea\n"
+        shown = (await page(site, **site.token)).by_id("log-text").text
+        assert shown.startswith("# Plan paint the fence tea ")
+        (found,) = (await site.services.memory.search("tea")).hits
+        assert found.heading == day
+
+
 async def test_what_cannot_be_added_stays_in_the_box(tmp_path: Path) -> None:
     async with open_web_client(tmp_path, token=TOKEN) as site:
         status, _, text = await add(site, site.token, text=" \n ")

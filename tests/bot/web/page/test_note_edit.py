@@ -1,6 +1,7 @@
 """The form that edits a note."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from functools import partial
 from io import BytesIO
@@ -13,6 +14,7 @@ from bot import phrases
 from bot.state.changes import ChangeOrigin, read_changes
 from bot.web.forms import FORM, FORM_FIELD, MAX_TEXT_FORM_BYTES
 from bot.web.page.note_edit import MAX_TEXT_BYTES
+from bot.web.page.opened_texts import OpenedTexts
 from memory.note_folders import NoteFolder
 from memory.notes import Notes
 from tests.fakes.html_page import HtmlPage
@@ -88,7 +90,7 @@ async def test_a_preview_keeps_the_text_and_writes_nothing(site: WebClient) -> N
 async def test_a_text_is_in_the_form_as_it_is_in_the_note(site: WebClient, text: str) -> None:
     (site.folder / "memory/a.md").write_text(text, "utf-8")
     fields = await opened(site)
-    assert fields["text"].replace("\r\n", "\n") == fields["began"] == text
+    assert fields["text"].replace("\r\n", "\n") == text
     assert await post(site, "/edit/a.md", fields) == (303, "/notes/a.md?done=saved")
     assert note(site) == text, "unchanged, so nothing is written"
 
@@ -183,7 +185,7 @@ async def test_a_folder_that_may_only_be_read_is_not_written(tmp_path: Path) -> 
         assert (status, "read-only" in shown) == (409, True)
         whole = await site.services.memory.read_whole("vault/a.md")
         status, shown = await post(
-            site, "/edit/vault/a.md", {"text": "two", "digest": whole.digest, "began": "", "do": "save"}
+            site, "/edit/vault/a.md", {"text": "two", "digest": whole.digest, "do": "save"}
         )
         assert (status, "read-only" in shown) == (409, True)
     assert (tmp_path / "vault/a.md").read_text() == "one\n"
@@ -211,7 +213,7 @@ async def test_no_other_file_is_read_or_written(site: WebClient, path: str) -> N
     status, shown = await get(site, f"/edit/{path}")
     assert (status, "secret" in shown) == (404, False)
     before = {each: each.read_bytes() for each in site.folder.rglob("*.md")}
-    status, _ = await post(site, f"/edit/{path}", {"text": "mine", "digest": "", "began": "", "do": "save"})
+    status, _ = await post(site, f"/edit/{path}", {"text": "mine", "digest": "", "do": "save"})
     assert status in (400, 404, 409)
     assert {each: each.read_bytes() for each in site.folder.rglob("*.md")} == before
 
@@ -220,7 +222,7 @@ async def test_a_link_out_of_the_folder_is_not_written(site: WebClient) -> None:
     (site.folder / "outside.md").write_text("secret")
     (site.folder / "memory/link.md").symlink_to("../outside.md")
     assert (await get(site, "/edit/link.md"))[0] == 404
-    await post(site, "/edit/link.md", {"text": "mine", "digest": "", "began": ""})
+    await post(site, "/edit/link.md", {"text": "mine", "digest": ""})
     assert (site.folder / "outside.md").read_text() == "secret"
 
 
@@ -264,7 +266,7 @@ async def test_without_a_token_nothing_is_edited(tmp_path: Path) -> None:
         assert "/edit/" not in (await get(site, "/notes/a.md"))[1]
         assert (await get(site, "/edit/a.md"))[0] == 403
         digest = (await site.services.memory.read_whole("a.md")).digest
-        fields = {"text": "two", "digest": digest, "began": "one\n", "do": "save"}
+        fields = {"text": "two", "digest": digest, "do": "save"}
         assert (await post(site, "/edit/a.md", fields))[0] == 403
         assert note(site) == "one\n"
 
@@ -283,11 +285,49 @@ async def test_hidden_lines_are_not_in_the_form(tmp_path: Path) -> None:
         whole = await site.services.memory.read_whole("vault/a.md")
         status, shown = await get(site, "/edit/vault/a.md")
         assert (status, "xylophagous" in shown, "/forget" in shown) == (409, False, True)
-        fields = {"text": "one\ntwo", "digest": whole.digest, "began": "one\n\n", "do": "save"}
+        fields = {"text": "one\ntwo", "digest": whole.digest, "do": "save"}
         status, shown = await post(site, "/edit/vault/a.md", fields)
         assert (status, "xylophagous" in shown) == (409, False)
     assert (vault / "a.md").read_text() == "one\nxylophagous beetle\n"
 
 
 def test_the_bound_leaves_room_in_a_form() -> None:
-    assert 2 * 3 * MAX_TEXT_BYTES < MAX_TEXT_FORM_BYTES, "the text and what it began with, each byte as three"
+    assert 3 * MAX_TEXT_BYTES < MAX_TEXT_FORM_BYTES, "the text, each byte as three"
+
+
+async def test_the_form_weighs_little_more_than_the_text(site: WebClient) -> None:
+    text = "One line of a long note\n" * 5_000
+    (site.folder / "memory/a.md").write_text(text, "utf-8")
+    _, shown = await get(site, "/edit/a.md")
+    assert len(shown.encode()) < len(text) + 60_000
+    fields = fields_of(shown)
+    typed = fields["text"].replace("\r\n", "\n").splitlines()
+    typed[3000] = "a **new** line"
+    fields = {**fields, "text": "\r\n".join(typed)}
+    _, preview = await post(site, "/edit/a.md", {**fields, "do": "preview"})
+    assert len(preview.encode()) < len(text) + 60_000
+    assert "<strong>new</strong>" in preview, "the part that was changed"
+    assert re.search(r"These are lines [0-9,]+ to [0-9,]+ of 5,000\.", preview)
+    (site.folder / "memory/a.md").write_text(f"{text}theirs\n", "utf-8")
+    status, shown = await post(site, "/edit/a.md", {**fields, "text": f"mine\r\n{fields['text']}"})
+    assert (status, len(shown.encode()) < len(text) + 60_000) == (409, True)
+
+
+async def test_after_a_restart_a_conflict_shows_how_the_versions_differ(site: WebClient) -> None:
+    fields = await opened(site)
+    (site.folder / "memory/a.md").write_text("# A\n\none\ntheirs\n", "utf-8")
+    mine = {**fields, "text": "# A\r\n\r\nmine\r\n", "digest": "0" * 64}
+    status, shown = await post(site, "/edit/a.md", mine)
+    assert (status, "How the note differs from your version" in shown) == (409, True)
+    assert [each.text for each in HtmlPage(shown).all("ins")] == ["+one", "+theirs"]
+    assert note(site) == "# A\n\none\ntheirs\n"
+
+
+def test_opened_texts_are_bounded() -> None:
+    texts = OpenedTexts()
+    for number in range(50):
+        texts.keep(str(number), "x" * 200_000)
+    texts.keep("49", "y" * 200_000)
+    assert texts.find("29") is None
+    assert texts.find("30") == "x" * 200_000
+    assert texts.find("49") == "y" * 200_000

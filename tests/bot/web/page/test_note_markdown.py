@@ -84,7 +84,7 @@ def test_properties_at_the_beginning_are_a_table() -> None:
     ("link", "leads"),
     [
         ("hotel.md", "/notes/trips/hotel.md"),
-        ("../people/anna.md#L1002", "/notes/people/anna.md?line=1001#L1002"),
+        ("../people/anna.md#L1002", "/notes/people/anna.md?line=1002#L1002"),
         ("m%C3%A4rz%20.md", "/notes/trips/m%C3%A4rz%20.md"),
         ("#L7", "#L7"),
         ("#two%20words", "/notes/trips/oslo.md?heading=two%20words"),

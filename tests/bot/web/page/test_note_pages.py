@@ -100,7 +100,16 @@ async def test_a_note_is_moved_and_its_links_are_told(site: WebClient) -> None:
         "a.md": "[[oslo]]\n\n[ferry](trips/oslo.md)\n",
         "north/Oslo.md": "# Oslo\n\nFerry\n",
     }
-    assert "moved or renamed" in (await get(site, "/changes?note=north/Oslo.md"))[1]
+    _, history = await get(site, "/changes?note=trips/oslo.md")
+    assert "moved the note from trips/oslo.md to north/Oslo.md" in history, "by its old name, too"
+    number = hidden(history, "number")
+    (site.folder / "memory/trips").mkdir(exist_ok=True)
+    (site.folder / "memory/trips/oslo.md").write_text("another\n")
+    status, shown = await post(site, "/undo", {"number": number, "page": "/changes"})
+    assert (status, "another note trips/oslo.md" in shown) == (409, True)
+    (site.folder / "memory/trips/oslo.md").unlink()
+    assert (await post(site, "/undo", {"number": number, "page": "/changes"}))[0] == 303
+    assert notes_of(site)["trips/oslo.md"] == "# Oslo\n\nFerry\n"
 
 
 async def test_a_note_is_moved_onto_no_other_and_out_of_no_folder(site: WebClient) -> None:
@@ -228,6 +237,30 @@ async def test_a_note_of_ten_megabytes_is_deleted_and_restored(site: WebClient) 
     assert len(trash) < 60_000
     assert (await post(site, "/trash", {"number": hidden(trash, "number")}))[0] == 303
     assert file.read_text() == text
+
+
+async def test_a_note_that_gets_another_name_says_so(site: WebClient) -> None:
+    _, form = await get(site, "/delete/trips/oslo.md")
+    await post(site, "/delete/trips/oslo.md", {"digest": hidden(form, "digest")})
+    (site.folder / "memory/trips").mkdir(exist_ok=True)
+    (site.folder / "memory/trips/oslo.md").write_text("another\n")
+    _, trash = await get(site, "/trash")
+    status, where = await post(site, "/trash", {"number": hidden(trash, "number")})
+    assert (status, where.partition("#")[0]) == (303, "/notes/trips/oslo-2.md?done=restored-as")
+    assert phrases.WEB_NOTE_DONE["restored-as"] in (await get(site, where))[1]
+    assert notes_of(site)["trips/oslo-2.md"] == "# Oslo\n\nFerry\n"
+
+
+async def test_a_full_trash_comes_in_light_pages(site: WebClient) -> None:
+    folder = site.folder / ".commonplace/trash"
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(45):
+        name = f"2026-11-21T14-30-{number:02}.123456Z .note trips%2F京都 {number}.md"
+        (folder / name).write_text("京都の寺に行く。<b>&\n" * 500, "utf-8")
+    for page, first in ((1, 44), (2, 24), (3, 4), (99, 4)):
+        _, shown = await get(site, f"/trash?page={page}")
+        assert f"trips/京都 {first}.md" in shown
+        assert len(shown.encode()) < 60_000
 
 
 async def test_hostile_names_stay_names(site: WebClient) -> None:

@@ -1,12 +1,14 @@
 import os
+import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from bot.web.page.notes import MAX_PROBLEMS, NOTES_PER_PAGE, view_note
+from bot.web.page.notes import ENTRIES_PER_PAGE, MAX_PROBLEMS, view_note
 from memory.listing import NoteStat
+from tests.fakes import note_pages
 from tests.fakes.web_client import TOKEN, WebClient, open_web_client
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
@@ -88,17 +90,61 @@ async def test_a_link_that_leads_out_of_the_folder_is_not_followed(site: WebClie
     assert "link.md" in (await get(site, "/notes/"))[1], "it is named as a problem"
 
 
-async def test_a_long_note_is_shown_in_parts(site: WebClient) -> None:
-    lines = "".join(f"line {number}\n" for number in range(1, 2501))
-    (site.folder / "memory/long.md").write_text(lines, "utf-8")
-    _, first = await get(site, "/notes/long.md")
-    assert 'id="L1000"' in first
-    assert 'id="L1001"' not in first
-    assert 'href="/notes/long.md?line=1001#L1001"' in first
-    _, last = await get(site, "/notes/long.md?line=2001")
-    assert 'id="L2500"' in last
-    status, beyond = await get(site, "/notes/long.md?line=9999")
+async def parts_of(site: WebClient, path: str) -> list[tuple[list[int], int]]:
+    """The lines on each page of a note, and how many bytes the page has."""
+    found, address = list[tuple[list[int], int]](), f"/notes/{path}"
+    while address:
+        status, text = await note_pages.get(site, address)
+        assert status == 200
+        lines = [int(each[1:]) for each in re.findall(r'id="(L[0-9]+)"', text)]
+        found.append((lines, len(text.encode())))
+        later = re.search(r'rel="next" href="([^"#]+)', text)
+        address = later[1] if later else ""
+    return found
+
+
+LONG = {
+    "lines": "line {n}\n",
+    "empty": "\n",
+    "links": "- [place {n}](https://example.org/{n}) and [[京都の寺 {n}]] **b** #tag/{n}\n",
+    "japanese": "- 京都の寺に行く、{n} 回目。 [[京都の寺]] ![寺](寺.png)\n",
+    "tasks": "- [ ] task {n} of *many* & <more>\n",
+    "prose": "{n} words of one paragraph, " + "as they are written in a note, " * 40 + "\n\n",
+    "table": "| {n} | b | c | d |\n",
+    "code": "    x < {n} && y > 'z'\n",
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+async def test_a_long_note_is_shown_in_parts_that_are_light(tmp_path: Path, kind: str) -> None:
+    async with open_web_client(tmp_path, token=TOKEN) as site:
+        (tmp_path / "memory").mkdir()
+        text = ("| a | b | c | d |\n|---|---|---|---|\n" if kind == "table" else "") + "".join(
+            LONG[kind].format(n=n) for n in range(1800 if kind == "lines" else 400)
+        )
+        (tmp_path / "memory/long.md").write_text(text, "utf-8")
+        parts = await parts_of(site, "long.md")
+        assert [line for lines, _ in parts for line in lines] == [*range(1, text.count("\n") + 1)]
+        assert max(size for _, size in parts) <= 60_000, parts
+        if len(parts) > 1:
+            assert min(size for _, size in parts[:-1]) > 20_000
+            middle = parts[1][0][3]
+            _, shown = await note_pages.get(site, f"/notes/long.md?line={middle}")
+            assert f'id="L{middle}"' in shown
+            assert 'rel="prev" href="/notes/long.md#L1"' in shown
+
+
+async def test_a_page_beyond_the_end_says_so(site: WebClient) -> None:
+    status, beyond = await get(site, "/notes/trips/oslo.md?line=9999")
     assert (status, "there is no line 9999" in beyond) == (404, True)
+
+
+async def test_many_lines_that_link_to_a_note_weigh_little(site: WebClient) -> None:
+    line = "- [[oslo]] " + "and a long line " * 30
+    (site.folder / "memory/list.md").write_text("\n".join([line] * 90), "utf-8")
+    _, text = await get(site, "/notes/trips/oslo.md")
+    assert len(text.encode()) < 30_000
+    assert "more lines" in text
 
 
 async def test_hostile_names_stay_names(site: WebClient) -> None:
@@ -137,20 +183,62 @@ async def test_the_notes_are_behind_the_token(tmp_path: Path) -> None:
 
 
 async def test_a_large_folder_comes_in_pages(site: WebClient) -> None:
-    for number in range(NOTES_PER_PAGE + 1):
+    for number in range(ENTRIES_PER_PAGE + 1):
         (site.folder / f"memory/trips/{number:03}.md").touch()
     _, first = await get(site, "/notes/trips/")
-    assert f"{NOTES_PER_PAGE + 2} notes, page 1 of 2" in first
+    assert f"{ENTRIES_PER_PAGE + 2} notes, page 1 of 2" in first
     assert 'href="/notes/trips/?page=2"' in first
     assert "oslo.md" not in first
     _, last = await get(site, "/notes/trips/?page=2")
-    assert "200.md" in last
+    assert "100.md" in last
     assert "oslo.md" in last
+
+
+async def test_many_folders_come_in_pages_too(site: WebClient) -> None:
+    for number in range(ENTRIES_PER_PAGE + 3):
+        (site.folder / f"memory/trips/f{number:03}").mkdir()
+    _, first = await get(site, "/notes/trips/")
+    assert "f099<" in first
+    assert "f100<" not in first
+    assert "oslo.md" not in first
+    for page in (2, 99):
+        _, last = await get(site, f"/notes/trips/?page={page}")
+        assert "f102<" in last
+        assert "oslo.md" in last
+        assert "f099<" not in last
+
+
+async def test_a_list_shows_titles_and_their_files(site: WebClient) -> None:
+    for name, text in (
+        ("front.md", "---\ntags: x\ntitle: The <b>house</b>\n---\n# Other\n"),
+        ("heading.md", "Some text.\n\n```\n# no\n```\n\n## A **small** boat ##\n# Later\n"),
+        ("same name.md", "# Same Name\n"),
+        ("none.md", "text #tag\n"),
+        ("late.md", "x" * 5000 + "\n# Too late\n"),
+        ("2026-11-19.md", "# Thursday\n"),
+    ):
+        (site.folder / "memory/trips" / name).write_text(text, "utf-8")
+    _, shown = await get(site, "/notes/trips/")
+    assert '>The &lt;b&gt;house&lt;/b&gt;</a> <span class="count">front.md</span>' in shown
+    assert '>A **small** boat</a> <span class="count">heading.md</span>' in shown
+    for name in ("same name.md", "none.md", "late.md"):
+        assert f">{name}</a></th>" in shown
+    await site.services.memory.sync()
+    _, days = await get(site, "/days/2026-11")
+    assert '>Thursday</a> <span class="count">Thursday, trips/2026-11-19.md</span>' in days
+
+
+async def test_a_page_of_a_large_folder_is_light(site: WebClient) -> None:
+    for number in range(ENTRIES_PER_PAGE):
+        name = f"京都と奈良の旅の計画、その{number:03}.md"
+        (site.folder / "memory/trips" / name).write_text("# 春に行く京都と奈良の旅の計画\n", "utf-8")
+    _, shown = await get(site, "/notes/trips/")
+    assert len(shown.encode()) < 60_000
 
 
 def test_a_time_that_no_calendar_has_is_not_told() -> None:
     times = (10**24, -(10**24), 0)
-    listed = [view_note(NoteStat(f"{n}.md", 1, ns, 0, 0), zone=UTC) for n, ns in enumerate(times)]
+    listed = [view_note(NoteStat(f"{n}.md", 1, ns, 0, 0), "", zone=UTC) for n, ns in enumerate(times)]
     assert [each.changed for each in listed] == [None, None, datetime(1970, 1, 1, tzinfo=UTC)]
 
 
@@ -202,7 +290,7 @@ async def test_a_folder_that_is_away_is_said_to_be(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("heading", "leads"),
     [
-        ("Fares", "?line=1001#L1202"),
+        ("Fares", "?line=1202#L1202"),
         ("^room", "#L3"),
         ("Nothing", ""),
         ("//evil.example", ""),
