@@ -167,9 +167,9 @@ async def test_numbers_sizes_and_times_are_written_as_in_the_language(tmp_path: 
         english, german, chinese = [
             (await read(site, "/notes/many/", each))[0] for each in ("en", "de", "zh")
         ]
-    assert re.search(r"1,201 notes, page 1 of \d<", english)
-    assert re.search(r"1\.201 Notizen, Seite 1 von \d<", german)
-    assert re.search(r"1,201 条笔记，第 1 页，共 \d 页<", chinese)
+    assert re.search(r"1,201 notes, page 1 of \d+<", english)
+    assert re.search(r"1\.201 Notizen, Seite 1 von \d+<", german)
+    assert re.search(r"1,201 条笔记，第 1 页，共 \d+ 页<", chinese)
     assert ("1.5 kB" in english, "1,5 kB" in german, "1.5 kB" in chinese) == (True, True, True)
     assert re.search(r"Commonplace [^<,]*, läuft seit \d+ s", german)
     assert re.search(r"Commonplace [^<，]*，已运行 \d+ 秒", chinese)
