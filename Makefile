@@ -1,7 +1,7 @@
 # Commonplace. Needs make and Python >= 3.11; everything else goes into .venv, from the locks in requirements/.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run init test check again bench local mcp postgres postgres-server format docs languages pictures lock clean
+.PHONY: help install run init test check again bench local mcp postgres postgres-server format docs languages pictures lock release release-tools clean
 
 PYTHON ?=
 ARGS ?=
@@ -79,6 +79,12 @@ pictures: .venv/dev  ## take the documents' pictures of the pages; wants chromiu
 lock: .venv/dev  ## renew the locks; ARGS="--upgrade" takes newer versions
 	@$(PY) scripts/lock.py $(ARGS)
 
+# SKIP="audit platforms" leaves out the checks that ask a service, where that is out of reach.
+release: release-tools  ## build a release into dist/ and check it; docs/releasing.md says what comes before and after
+	@.venv/release-tools/bin/python scripts/release.py $(if $(SKIP),--skip $(SKIP))
+
+release-tools: .venv/release-tools/installed  ## the tools for a release, in an environment of their own
+
 clean:  ## remove what was installed and cached; notes and settings stay
 	rm -rf .venv .mypy_cache .ruff_cache .hypothesis build dist
 	find adapters bot memory tests scripts benchmarks -name __pycache__ -prune -exec rm -rf {} +
@@ -98,7 +104,7 @@ endif
 	@$(PIP) --require-hashes -r requirements/runtime.txt </dev/null
 	@touch $@
 
-.venv/project: .venv/runtime pyproject.toml
+.venv/project: .venv/runtime pyproject.toml bot/version.py
 	@$(PIP) --require-hashes --upgrade --target .venv/build -r requirements/build.txt </dev/null
 	@PYTHONPATH=.venv/build $(PIP) --no-build-isolation -e . </dev/null
 	@$(PY) -m compileall -q adapters bot memory  # also where PYTHONDONTWRITEBYTECODE forbids it later
@@ -107,6 +113,12 @@ endif
 .venv/dev: .venv/project
 	@echo "set-up: installing the tools for tests and checks" >&2
 	@$(PIP) --require-hashes -r requirements/dev.txt </dev/null
+	@touch $@
+
+.venv/release-tools/installed: .venv/made-for requirements/release.txt
+	@echo "set-up: installing the tools for a release" >&2
+	@$(PY) -m venv --clear .venv/release-tools
+	@$(subst $(PY),.venv/release-tools/bin/python,$(PIP)) --require-hashes -r requirements/release.txt </dev/null
 	@touch $@
 
 .venv/mcp: .venv/runtime requirements/mcp.txt

@@ -58,7 +58,7 @@ class ChunkSettings(Section):
 
 
 class LocalEmbeddingSettings(Section):
-    """The embedding model that runs on this machine. `make local` installs what it needs."""
+    """The embedding model that runs on this machine. `commonplace doctor` says how to install what it needs."""
 
     model_path: str = ""
     """A GGUF file, or "hf:owner/repository/file.gguf" to download one (never with "auto"); empty for the default."""

@@ -34,19 +34,25 @@ def uv_command(folder: Path) -> str:
     return str(folder / "bin" / "uv")
 
 
-def resolve_lock(uv: str, source: Path, lock: Path, *options: str) -> None:
-    """Resolve `source` into `lock`, keeping the versions already in `lock`."""
-    command = [uv, "pip", "compile", str(source), "--output-file", str(lock), "--no-config", "--quiet"]
+def resolve_lock(uv: str, source: Path | None, lock: Path, *options: str) -> None:
+    """Resolve `source` into `lock`, keeping the versions already in `lock`; None if options say what to resolve."""
+    command = [uv, "pip", "compile", *([str(source)] if source else [])]
+    command += ["--output-file", str(lock), "--no-config", "--quiet"]
     command += ["--universal", "--python-version", "3.11", "--generate-hashes"]
     command += ["--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
     subprocess.run([*command, *options], check=True, cwd=ROOT)  # noqa: S603
     lock.write_text(HEADER + lock.read_text("utf-8").removeprefix(HEADER), "utf-8")
 
 
-def resolve_extra(uv: str, extra: str, lock: Path, there: Path, dev: Path, *options: str) -> None:
-    """Resolve what `extra` adds to the lock `there`: it is installed into an environment that has the rest."""
+def resolve_extra(
+    uv: str, chosen: tuple[str, str], lock: Path, there: Path, dev: Path, *options: str
+) -> None:
+    """Resolve what an extra or group adds to the lock `there`: it is installed into an environment with the rest.
+
+    `chosen`: `("--extra", "mcp")`, for example.
+    """
     known = [f"--no-emit-package={name}" for name in sorted(set(map(package_name, read_lock(there))))]
-    resolve_lock(uv, PYPROJECT, lock, "--extra", extra, "--constraint", str(dev), *known, *options)
+    resolve_lock(uv, PYPROJECT, lock, *chosen, "--constraint", str(dev), *known, *options)
 
 
 def read_lock(lock: Path) -> list[str]:
@@ -96,21 +102,24 @@ def main() -> None:
     runtime, dev, build = LOCKS / "runtime.txt", LOCKS / "dev.txt", LOCKS / "build.txt"
     local, local_build = LOCKS / "local.txt", LOCKS / "local-build.txt"
     postgres, postgres_server = LOCKS / "postgres.txt", LOCKS / "postgres-server.txt"
+    release = LOCKS / "release.txt"
     build_system = tomllib.loads(PYPROJECT.read_text("utf-8"))["build-system"]
     with tempfile.TemporaryDirectory() as folder:
         uv = uv_command(Path(folder))
         resolve_lock(uv, PYPROJECT, runtime, *upgrade)
-        resolve_lock(uv, PYPROJECT, dev, "--extra", "dev", "--constraint", str(runtime), *upgrade)
-        resolve_extra(uv, "local", local, runtime, dev, *upgrade)
-        resolve_extra(uv, "mcp", LOCKS / "mcp.txt", runtime, dev, *upgrade)
-        resolve_extra(uv, "postgres", postgres, runtime, dev, *upgrade)
-        resolve_extra(uv, "postgres-server", postgres_server, dev, dev, *upgrade)
+        resolve_lock(uv, PYPROJECT, dev, "--group", "dev", "--constraint", str(runtime), *upgrade)
+        resolve_extra(uv, ("--extra", "local"), local, runtime, dev, *upgrade)
+        resolve_extra(uv, ("--extra", "mcp"), LOCKS / "mcp.txt", runtime, dev, *upgrade)
+        resolve_extra(uv, ("--extra", "postgres"), postgres, runtime, dev, *upgrade)
+        resolve_extra(uv, ("--group", "postgres-server"), postgres_server, dev, dev, *upgrade)
         wanted = Path(folder, "build.in")
         wanted.write_text("\n".join([*build_system["requires"], "editables"]), "utf-8")
         resolve_lock(uv, wanted, build, *upgrade)
+        others = [f"--constraint={lock}" for lock in (dev, postgres_server, build)]
+        resolve_lock(uv, None, release, "--group", "release", *others, *upgrade)
         wanted.write_text("\n".join(LOCAL_BUILD), "utf-8")
         resolve_lock(uv, wanted, local_build, "--constraint", str(build), *upgrade)
-    packages = [*read_lock(dev), *read_lock(postgres_server)]
+    packages = [*read_lock(dev), *read_lock(postgres_server), *read_lock(release)]
     write_constraints(packages, [*read_lock(build), *read_lock(local_build)], read_lock(local))
 
 

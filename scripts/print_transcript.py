@@ -33,6 +33,7 @@ SKIPPED_COMMANDS: Mapping[str, str] = {
     "docker": "wants Docker's engine",
     "docker/setup": "writes into the clone; its own test runs it",
     "git": "fetches this project anew",
+    "pipx": "installs the project anew; its own test does",
     "sudo": "changes the whole machine",
     "ssh": "wants another machine",
     "journalctl": "asks systemd",

@@ -111,6 +111,21 @@ def test_the_linter_has_nothing_to_say_of_the_dockerfile() -> None:
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
+def test_compose_yaml_fits_the_schema_of_compose() -> None:
+    """The schema comes with the linter."""
+    pytest.importorskip("check_jsonschema", reason="check-jsonschema is not installed")
+    command = [
+        sys.executable,
+        "-m",
+        "check_jsonschema",
+        "--builtin-schema",
+        "vendor.compose-spec",
+        "compose.yaml",
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "ok -- validation done\n"), done
+
+
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_scripts_can_be_read_and_run(script: Path) -> None:
     shell = script.read_text("utf-8").split("\n", 1)[0].removeprefix("#!").split()[-1].rpartition("/")[2]

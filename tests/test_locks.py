@@ -50,9 +50,9 @@ def test_where_packages_come_from_is_the_business_of_who_installs_them(place: st
 def test_every_requirement_is_locked(pyproject: dict[str, Any]) -> None:
     runtime, extras = pyproject["project"]["dependencies"], pyproject["project"]["optional-dependencies"]
     assert names(runtime) <= locked("runtime").keys()
-    assert names(extras["dev"]) <= locked("dev").keys()
-    for extra in ("local", "mcp", "postgres", "postgres-server"):
-        assert names(extras[extra]) <= locked(extra).keys()
+    assert extras.keys() == {"local", "mcp", "postgres"}
+    for name, requirements in (extras | pyproject["dependency-groups"]).items():
+        assert names(requirements) <= locked(name).keys()
     assert names(pyproject["build-system"]["requires"]) <= locked("build").keys()
 
 
@@ -83,7 +83,7 @@ def test_tests_run_with_the_versions_that_people_run() -> None:
 @pytest.mark.parametrize(
     ("table", "locks"),
     [
-        ("constraint-dependencies", ["dev", "local", "postgres-server"]),
+        ("constraint-dependencies", ["dev", "local", "postgres-server", "release"]),
         ("build-constraint-dependencies", ["build", "local-build"]),
     ],
 )

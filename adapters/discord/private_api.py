@@ -19,6 +19,7 @@ import discord
 import yarl
 
 from adapters.backoff import Backoff, BackoffTimes, add_jitter
+from memory.installation import how_to_install
 
 if TYPE_CHECKING:
     from discord.http import HTTPClient, MultipartParameters
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
 TESTED = "2.7.1"
 """The version that was tested."""
 CHANGED = (
-    "discord.py {version} has no {missing}: install the version that Commonplace was tested with "
-    "(pip install discord.py=={tested})"
+    "discord.py {version} has no {missing}: install the version that Commonplace was tested with ({command})"
 )
 
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -100,7 +100,8 @@ class LibraryChanged(Exception):
     """The installed discord.py lacks a name that we use; the text is one line with the remedy."""
 
     def __init__(self, missing: str) -> None:
-        super().__init__(CHANGED.format(version=discord.__version__, missing=missing, tested=TESTED))
+        command = how_to_install(f"discord.py=={TESTED}")
+        super().__init__(CHANGED.format(version=discord.__version__, missing=missing, command=command))
 
 
 class UnreadableEventListener(Protocol):

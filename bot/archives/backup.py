@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from bot.archives.errors import ArchiveCorrupted, BackupError
 from bot.state.database import StateFault
 from bot.state.snapshot import SnapshotStopped, check_database, copy_database
+from bot.version import VERSION
 from memory import disk, hidden_lines
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ class Backups:
                     hidden=hidden if (hidden := self._private / hidden_lines.FILE).is_file() else None,
                     spool=temporary,
                     made_at=now.isoformat(timespec="seconds"),
-                    version=program_version(),
+                    version=VERSION,
                     stopped=stopped,
                 )
                 file.flush()
@@ -276,16 +277,6 @@ def _parse_stamp(stamp: str | None) -> datetime | None:
         return datetime.fromisoformat(stamp) if stamp else None
     except ValueError:  # digits that are no time
         return None
-
-
-def program_version() -> str:
-    """Return the installed version; "" if there is none."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("commonplace")
-    except PackageNotFoundError:
-        return ""
 
 
 async def _in_thread(work: Callable[[Callable[[], bool]], Result]) -> Result:

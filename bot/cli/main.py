@@ -22,6 +22,7 @@ from bot.cli.outcome import (
     WrongUsage,
     print_error,
 )
+from bot.version import VERSION
 
 if TYPE_CHECKING:
     from bot.config.settings import Settings
@@ -118,13 +119,7 @@ class _Parser(argparse.ArgumentParser):
 
 class _ShowVersion(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            number = version(PROGRAM)
-        except PackageNotFoundError:
-            number = "(not installed; running from source)"
-        print(PROGRAM, number)
+        print(PROGRAM, VERSION)
         parser.exit(DONE)
 
 

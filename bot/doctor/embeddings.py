@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from bot.config.settings import Settings
 from bot.doctor.check import NETWORK_SECONDS, Check, Topic, run_with_timeout
-from bot.doctor.models import INSTALL_LOCAL, gguf_problem
+from bot.doctor.models import gguf_problem
 from memory.embedding_backfill import PROBE_TEXT
 from memory.embeddings.errors import EmbeddingError
 from memory.embeddings.factory import Embedding
@@ -15,6 +15,7 @@ from memory.embeddings.protocol import ModelId, split_stored_name
 from memory.embeddings.provider_choice import ProviderChoice, open_provider
 from memory.embeddings.unit_vectors import BYTES_PER_NUMBER
 from memory.index.sqlite_inspection import IndexInspection
+from memory.installation import how_to_add
 
 TOPIC = Topic("vectors")
 BY_WORDS = "until then, notes are found by words only"
@@ -69,7 +70,7 @@ async def _check_provider(
 
     if choice.provider == "local":
         if find_spec("llama_cpp") is None:
-            return not_usable("llama-cpp-python is not installed", f"{INSTALL_LOCAL}; {BY_WORDS}")
+            return not_usable("llama-cpp-python is not installed", f"run {how_to_add('local')}; {BY_WORDS}")
         local = choice.options or settings.memory.embedding.local
         if not is_downloaded(local.model_path, local.cache_dir):
             if local.model_path and not local.model_path.startswith("hf:"):

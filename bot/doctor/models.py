@@ -21,6 +21,7 @@ from bot.models.known_providers import Provider, how_to_get, resolve_provider
 from bot.models.options import ModelOptions
 from memory.embeddings.model_files import GGUF
 from memory.http_responses import explain_bad_key, find_error_message, one_line
+from memory.installation import how_to_add
 from memory.quantities import format_size
 
 TOPIC = Topic("models")
@@ -29,7 +30,6 @@ KEYS_ASKED = 8
 """Maximum number of keys that are tried for one provider."""
 OPENROUTER = "https://openrouter.ai/api/v1"
 _ADDRESS = {"openai": "it must end in a version, such as /v1", "other": "it must not end in a version"}
-INSTALL_LOCAL = "run make local, in your clone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +284,7 @@ def _check_gguf(named: NamedProvider) -> Check:
     path = Path(named.provider.model_path)
     key = f"providers.{named.name}.model_path"
     if find_spec("llama_cpp") is None:
-        return _unusable_check(named, "llama-cpp-python is not installed", INSTALL_LOCAL)
+        return _unusable_check(named, "llama-cpp-python is not installed", f"run {how_to_add('local')}")
     if fault := gguf_problem(path):
         return _unusable_check(named, fault, f"put the file there, or correct {key}")
     size, free = path.stat().st_size, _available_memory()

@@ -9,15 +9,13 @@ from pathlib import Path
 
 import apsw
 
-from bot.archives.backup import program_version
 from bot.doctor.check import Check, Topic, format_list
+from bot.version import VERSION
 from memory.index.vector_search.sqlite_vec import ExtensionMissing, load_extension
+from memory.installation import how_to_install, how_to_reinstall
 
 TOPIC = Topic("program")
 MIN_PYTHON = (3, 11)
-INSTALL_AGAIN = (
-    "reinstall Commonplace in its own environment: run make clean and make .venv/runtime, in your clone"
-)
 
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*\(?([^;)]*)\)?\s*(;.*)?")
 _BOUND = re.compile(r"(>=|<|==)\s*([0-9][0-9.]*)")
@@ -25,8 +23,7 @@ _BOUND = re.compile(r"(>=|<|==)\s*([0-9][0-9.]*)")
 
 def check_program() -> Iterator[Check]:
     """Check what is installed, without network."""
-    number = program_version()
-    yield TOPIC.ok("commonplace", number or "running from source, not installed")
+    yield TOPIC.ok("commonplace", VERSION)
     python = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info < MIN_PYTHON:
         yield TOPIC.fail("Python", f"{python} is too old", "install Python 3.11 or newer")
@@ -34,6 +31,10 @@ def check_program() -> Iterator[Check]:
         yield TOPIC.ok("Python", python)
     yield _check_libraries(_read_requirements())
     yield from _check_sqlite()
+
+
+def _how_to_mend() -> str:
+    return f"reinstall Commonplace in its own environment: run {how_to_reinstall()}"
 
 
 def _read_requirements() -> list[str]:
@@ -52,9 +53,9 @@ def _read_requirements() -> list[str]:
 def _check_libraries(requirements: list[str]) -> Check:
     faults = list(filter(None, map(library_problem, requirements)))
     if faults:
-        return TOPIC.fail("libraries", format_list(faults), INSTALL_AGAIN)
+        return TOPIC.fail("libraries", format_list(faults), _how_to_mend())
     if not requirements:
-        return TOPIC.warn("libraries", "the requirements of this version are unknown", INSTALL_AGAIN)
+        return TOPIC.warn("libraries", "the requirements of this version are unknown", _how_to_mend())
     return TOPIC.ok("libraries", "all installed, in compatible versions")
 
 
@@ -99,7 +100,7 @@ def _check_sqlite() -> Iterator[Check]:
             db.execute("CREATE VIRTUAL TABLE words USING fts5 (text, content = '', contentless_delete = 1)")
         except apsw.Error as error:
             detail = f"SQLite has no full-text search (FTS5): {error}"
-            yield TOPIC.fail("full text", detail, f"notes cannot be found by words: {INSTALL_AGAIN}")
+            yield TOPIC.fail("full text", detail, f"notes cannot be found by words: {_how_to_mend()}")
         else:
             yield TOPIC.ok("full text", "FTS5 available")
         try:
@@ -109,7 +110,7 @@ def _check_sqlite() -> Iterator[Check]:
             yield TOPIC.warn(
                 "sqlite-vec",
                 f"{missing}; vectors are compared by numpy, more slowly",
-                "run: pip install --force-reinstall sqlite-vec",
+                f"run {how_to_install('--force-reinstall', 'sqlite-vec')}",
             )
     finally:
         db.close()

@@ -10,9 +10,10 @@ from bot.cannot_start import CannotStart
 from bot.config.settings import ServerSettings, Settings, is_loopback
 from bot.doctor.check import Check, Topic, format_list
 from bot.doctor.http_probe import HttpProbe, ProbeAnswer, ProbeFailed
-from bot.mcp.library import HOW_TO_INSTALL, is_installed
+from bot.mcp.library import is_installed
 from bot.timeparse import moment_in_short
 from bot.web.sockets import open_sockets
+from memory.installation import how_to_add
 
 TOPIC = Topic("service")
 MIN_TOKEN_CHARS = 16
@@ -169,7 +170,7 @@ def _check_programs(settings: Settings) -> Iterator[Check]:
     )
     if not is_installed():
         detail = f"programs have a token ({names}), but the library for MCP is not installed"
-        yield TOPIC.fail("programs", detail, f"run {HOW_TO_INSTALL}, or remove [mcp.tokens]")
+        yield TOPIC.fail("programs", detail, f"run {how_to_add('mcp')}, or remove [mcp.tokens]")
     elif not is_loopback(settings.server.host) and not any(path.exists() for path in IN_CONTAINER):
         detail = f"/mcp is open to programs on the network: {names}"
         yield TOPIC.warn(

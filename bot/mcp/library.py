@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-HOW_TO_INSTALL = "make mcp, in your clone (in Docker: docker/setup MCP=true and a new build)"
+from memory.installation import how_to_add
 
 
 class LibraryMissing(Exception):
@@ -17,4 +17,4 @@ def is_installed() -> bool:
 def check_library() -> None:
     """Raise `LibraryMissing` if the library is not installed."""
     if not is_installed():
-        raise LibraryMissing(f"the library for MCP is not installed: {HOW_TO_INSTALL}")
+        raise LibraryMissing(f"the library for MCP is not installed: run {how_to_add('mcp')}")

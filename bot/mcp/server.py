@@ -38,7 +38,6 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from bot.archives.backup import program_version
 from bot.log.context import log_context
 from bot.mcp.client import McpClient, quote_name
 from bot.mcp.note_prompts import PROMPTS, BadPrompt, render_prompt
@@ -53,6 +52,7 @@ from bot.mcp.note_resources import (
 )
 from bot.mcp.note_subscriptions import NoteSubscriptions, TooManySubscriptions
 from bot.mcp.note_tools import RIGHT_FOR, NoteTools, SharedMemory
+from bot.version import VERSION
 from memory.errors import MemoryFault, NoteMissing, PathRefused
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def build_server(shared: SharedMemory, client: McpClient, subscriptions: NoteSub
     server = NoteServer(
         "commonplace",
         title=shared.settings.agent.name,
-        version=program_version(),
+        version=VERSION,
         instructions=INSTRUCTIONS,
         on_list_tools=methods.list_tools,
         on_call_tool=methods.call_tool,

@@ -19,7 +19,6 @@ from prometheus_client.metrics_core import InfoMetricFamily, Metric
 from prometheus_client.openmetrics import exposition as open_metrics
 from prometheus_client.registry import Collector
 
-from bot.archives.backup import program_version
 from bot.cluster.status import InstanceStatus
 from bot.maintenance.scheduler import JobStatus
 from bot.metrics import TURN_OUTCOMES
@@ -28,6 +27,7 @@ from bot.models.status import BreakerState as ModelState
 from bot.models.status import models_status
 from bot.services import Services
 from bot.state.queue_stats import QueueStats
+from bot.version import VERSION
 from bot.web.health import Role, cluster_role
 from bot.web.metric_families import MetricRow as Row
 from bot.web.metric_families import read_metrics
@@ -100,7 +100,7 @@ def instance_metrics(instance: InstanceStatus, role: Role) -> Iterator[Metric]:
 
 
 def _build() -> Metric:
-    about = {"version": program_version(), "python": platform.python_version()}
+    about = {"version": VERSION, "python": platform.python_version()}
     return InfoMetricFamily("commonplace_build", "Versions of Commonplace and Python.", value=about)
 
 

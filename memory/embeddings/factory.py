@@ -15,6 +15,7 @@ from memory.embeddings.provider_choice import (
     choose_provider,
     open_provider,
 )
+from memory.installation import how_to_add
 from memory.settings import EmbeddingSettings
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _explain_missing_local_model(settings: EmbeddingSettings, choice: ProviderCh
     if settings.provider != "auto" or not settings.local.model_path or choice.provider == "local":
         return ""
     if find_spec("llama_cpp") is None:
-        return "local.model_path is set, but llama-cpp-python is not installed: make local, in your clone"
+        return f"local.model_path is set, but llama-cpp-python is not installed: run {how_to_add('local')}"
     return f"local.model_path is set, but {settings.local.model_path} does not exist"
 
 

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from memory.embeddings.errors import EmbeddingError, ModelUnusable
-from memory.embeddings.llama_library import NOT_INSTALLED, StopFlag
+from memory.embeddings.llama_library import StopFlag, not_installed
 from memory.embeddings.llama_model import MAX_TEXTS, MAX_TOKENS, LlamaModel, prefixes_version
 from memory.embeddings.model_files import (
     DownloadProgress,
@@ -178,7 +178,7 @@ class LlamaCppProvider:
 
     def _load(self) -> LlamaModel:
         if not is_installed():  # otherwise over 100 MB would be downloaded that nothing can read
-            raise ModelUnusable(f"The local embedding model {NOT_INSTALLED.format(name='llama_cpp')}")
+            raise ModelUnusable(f"The local embedding model {not_installed()}")
         try:
             path = download_model(
                 self._reference, self._cache_dir, report=self._report_progress, stopped=self._stop.is_set

@@ -6,8 +6,7 @@ import threading
 from importlib import import_module
 from typing import Any
 
-NOT_INSTALLED = "needs {name}, which is not installed: make local, in your clone"
-"""The end of a sentence that begins with the model."""
+from memory.installation import how_to_add, how_to_install
 
 _ERROR_LEVEL = 4
 
@@ -38,6 +37,11 @@ class StopFlag:
         return ctypes.cast(ctypes.CDLL(None).atoi, kind), ctypes.cast(self._digit, ctypes.c_void_p)
 
 
+def not_installed(module: str | None = "llama_cpp") -> str:
+    """Return the end of a sentence that begins with the model and says that a module is missing."""
+    return f"needs {module}, which is not installed: run {how_to_add('local')}"
+
+
 def load_library() -> Any:
     """Load llama.cpp and silence it: it would log to standard error. Raises `LibraryUnusable`."""
     global _log_callback
@@ -49,11 +53,11 @@ def load_library() -> Any:
         try:
             library = import_module("llama_cpp.llama_cpp")
         except ModuleNotFoundError as error:
-            raise LibraryUnusable(NOT_INSTALLED.format(name=error.name)) from None
+            raise LibraryUnusable(not_installed(error.name)) from None
         except (ImportError, OSError, RuntimeError) as error:
             raise LibraryUnusable(
                 f"needs llama-cpp-python, which is installed but does not run here ({error}); build it again: "
-                "pip install --force-reinstall --no-binary llama-cpp-python llama-cpp-python"
+                + how_to_install("--force-reinstall", "--no-binary", "llama-cpp-python", "llama-cpp-python")
             ) from error
         if _log_callback is None:
             _log_callback = library.llama_log_callback(_collect_error)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from memory.errors import IndexUnavailable
+from memory.installation import how_to_add
 from memory.postgres.errors import ServerClosed, ServerUnreachable, translate_errors
 from memory.postgres.timeouts import SILENT_SECONDS, cut_after, make_watched_connection
 from memory.postgres.url import format_url
@@ -224,10 +225,7 @@ def check_library() -> None:
 
 def missing_library_error() -> IndexUnavailable:
     """Return the error for a missing psycopg."""
-    return IndexUnavailable(
-        "the library for PostgreSQL is not installed: make postgres, in your clone "
-        "(in Docker: docker/setup POSTGRES=true and a new build)"
-    )
+    return IndexUnavailable(f"the library for PostgreSQL is not installed: run {how_to_add('postgres')}")
 
 
 def _check_connection(connection: "Connection[tuple[Any, ...]]") -> None:

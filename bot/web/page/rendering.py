@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 
 from bot import phrases
-from bot.archives.backup import program_version
 from bot.language.text import join_sentences
 from bot.model_error_text import reason_text
 from bot.quantities import rough_duration_in_words, size_in_words
+from bot.version import VERSION
 from bot.web.auth import session_of
 from bot.web.context import services_key, token_of
 from bot.web.conversations import searches_chats
@@ -35,11 +35,6 @@ MORE_PAGES = ("/people", "/changes", "/models", "/settings", "/backups", "/syste
 """The pages behind "More"."""
 
 TEMPLATES = Path(__file__).parent / "templates"
-
-
-@cache
-def _version() -> str:
-    return program_version()
 
 
 @cache
@@ -146,7 +141,7 @@ def page_response(
         more_pages=_open_pages(services, MORE_PAGES),
         language=language_tag(),
         nonce=nonce_of(request),
-        version=_version(),
+        version=VERSION,
         up_for=rough_duration_in_words(max(0.0, time.time() - services.metrics.started_at)),
         phrases=phrases,
         searches_chats=searches_chats(services),

@@ -76,8 +76,9 @@ def rpc_methods(services: Services) -> Methods:
     async def status() -> dict[str, Any]:
         """Return the status of the memory: its content, its search, and running jobs."""
         last = rebuilding.last and {
-            **asdict(rebuilding.last),
             "at": _format_iso(rebuilding.last.at.timestamp()),
+            "report": rebuilding.last.result and asdict(rebuilding.last.result),
+            "problem": rebuilding.last.problem,
         }
         document = encode_status(await memory.status())
         return {**document, "rebuilding": {"running": rebuilding.is_running, "last": last}}

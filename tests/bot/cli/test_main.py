@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.version import VERSION
 from tests.fakes.commonplace import ROOT, Commonplace, CommonplaceHere
 from tests.fakes.model_server import KEY
 from tests.fakes.openai_server import MODEL, OpenAIServer
@@ -129,7 +130,7 @@ def test_without_a_command_and_for_help_the_help_is_shown(commonplace: Commonpla
 
 
 def test_version(commonplace: Commonplace) -> None:
-    assert re.match(r"commonplace \S+", commonplace.output_of("--version"))
+    assert commonplace.output_of("--version") == f"commonplace {VERSION}\n"
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])

@@ -1,4 +1,5 @@
 import importlib.metadata
+import sys
 import tomllib
 from pathlib import Path
 
@@ -55,4 +56,4 @@ def test_without_sqlite_vec_it_is_told_what_takes_its_place(monkeypatch: pytest.
     assert check.status == "warn"
     assert "not installed" in check.detail
     assert "numpy" in check.detail
-    assert check.fix.startswith("run: pip install")
+    assert check.fix == f"run {sys.executable} -m pip install --force-reinstall sqlite-vec"

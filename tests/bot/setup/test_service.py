@@ -188,6 +188,14 @@ def test_launchd_gets_a_property_list(folder: Path) -> None:
     assert agent.start[0][:2] == ("launchctl", "bootstrap")
 
 
+@pytest.mark.skipif(shutil.which("plutil") is None, reason="plutil is not installed")
+def test_the_linter_of_macos_takes_the_property_list(folder: Path) -> None:
+    file = folder / "commonplace.plist"
+    file.write_text(launchd_agent(folder / "a & b" / "config.toml", {}).text, "utf-8")
+    done = subprocess.run(["plutil", "-lint", "-s", str(file)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
 async def test_launchd_is_offered_on_a_mac(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     await answer(folder, "service", ("Number", "launchd"), ("Write it?", ""), ("Start it now", "n"))
