@@ -143,6 +143,15 @@ async def test_whom_we_do_not_know_is_refused_in_their_language(tmp_path: Path) 
             assert "Dieses Token stimmt nicht." in await answer.text()
 
 
+async def test_an_error_is_a_page_in_the_language_of_its_reader(tmp_path: Path) -> None:
+    async with open_web_client(tmp_path, token=TOKEN) as site:
+        assert "Diese Seite gibt es nicht" in (await read(site, "/nowhere", "de", Accept="text/html"))[0]
+        headers = {**site.cookie, "Accept": "text/html", "Accept-Language": "zh-CN"}
+        async with site.client.post("/log", data={"text": "milk"}, headers=headers) as answer:
+            text = await answer.text()
+            assert (answer.status, "milk" in text, "尚未发送" in text) == (403, True, True)
+
+
 async def test_what_programs_read_is_english(tmp_path: Path) -> None:
     async with open_web_client(tmp_path, token=TOKEN, agent={"language": "de"}) as site:
         headers = {**site.token, "Accept-Language": "de"}
