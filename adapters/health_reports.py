@@ -6,6 +6,7 @@ from collections.abc import Callable
 from bot.messages import ChannelHealth
 from bot.sanitize import one_line
 from memory.redaction import remove_secrets
+from memory.translatable import map_fields
 
 log = logging.getLogger(__name__)
 
@@ -67,4 +68,4 @@ class HealthReports:
         log.warning("%s", detail if detail.startswith(self._platform) else f"{self._platform}: {detail}")
 
     def _clean(self, detail: str) -> str:
-        return one_line(remove_secrets(detail, [self._token]))
+        return map_fields(detail, lambda text: one_line(remove_secrets(text, [self._token])))

@@ -14,6 +14,7 @@ from bot.chat_lock import lock_chat
 from bot.commands.command import CommandReply, RetryLast, StopTurn, command_in, run_command
 from bot.conversations.conversation import Conversation, find_open_calls, interrupted_result
 from bot.conversations.recall import recall
+from bot.language.text import localize
 from bot.messages import ChatId, IncomingMessage, PersonId, ReplyPart
 from bot.metrics import TurnTimer
 from bot.model_error_text import explain_no_answer
@@ -307,7 +308,7 @@ class Dispatcher:
                 log.warning("no model answered in %s: %s", message.chat, one_line(str(error)))
                 return explain_no_answer(error)
             case MemoryFault():
-                return self._services.memory.redact_server_address(str(error))
+                return localize(self._services.memory.redact_server_address(error.text))
             case StateFault():
                 log.error("%s", error)
                 return phrases.CANNOT_SAVE if message.alone else phrases.CANNOT_SAVE_YET

@@ -271,12 +271,21 @@ MEMORY_STATUS = (
     "Notes: {files}\nChunks: {chunks}\nSearch: {search}\nText search: {fts}\nLast indexed: {indexed}"
 )
 SIZE_IN_BYTES = "{size} bytes"
-DURATION_SECONDS = "{seconds} s"
-DURATION_MINUTES = "{minutes} min"
-DURATION_HOURS = "{hours} h"
-DURATION_DAYS = "{days} days"
-DURATION_MINUTES_SECONDS = "{minutes} min {seconds} s"
-DURATION_HOURS_MINUTES = "{hours} h {minutes} min"
+SECONDS = "{seconds} s"
+MINUTES = "{minutes} min {seconds} s"
+HOURS = "{hours} h {minutes} min"
+ROUGH_MINUTES = "{minutes} min"
+ROUGH_HOURS = "{hours} h"
+ROUGH_DAYS = "{days} days"
+"""After "up for"."""
+PROGRESS = {
+    "indexing": "indexing {done} of {total}",
+    "rebuilding": "rebuilding {done} of {total}",
+    "embedding": "embedding {done} of {total}",
+}
+PROGRESS_RATE = "{progress}, {rate:.0f} a second"
+PROGRESS_SLOW_RATE = "{progress}, {rate:.1f} a second"
+PROGRESS_LEFT = "{progress}, {time} left"
 NEVER = "never"
 NOT_KNOWN = "unknown"
 NOBODY = "nobody"

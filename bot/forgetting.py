@@ -37,6 +37,7 @@ from memory.forgetting import FORGOTTEN, NoteLines, WordsToForget
 from memory.listing import Problem
 from memory.memory import Memory
 from memory.surrogates import replace_surrogates
+from memory.translatable import Translatable
 
 if TYPE_CHECKING:
     from bot.conversations.search import ConversationSearch
@@ -213,14 +214,14 @@ class ForgetService:
             left = await self._find_shown(asked)
             lines = max(len(notes.shown) - len(left.shown), 0)
             places = tuple(map(_format_lines_ref, (*left.shown, *left.others)))
-            return ForgetOutcome(lines, places, messages, elsewhere, "", fault=str(fault))
+            return ForgetOutcome(lines, places, messages, elsewhere, "", fault=fault.text)
         problem = problem or removed.problem
         # Of what was written since: from here on, nothing is left of which a write could store it once more.
         elsewhere += (await self._remove_from_state(wanted, only=WRITES))[1]
         try:
             elsewhere += await asyncio.to_thread(self._forget_typed, wanted)
         except OSError as error:
-            problem = problem or f"the lines typed before: {disk.reason(error)}"
+            problem = problem or Translatable("the lines typed before: {reason}", reason=disk.reason(error))
         missed = tuple(map(_format_lines_ref, (*removed.missed, *notes.others)))
         elsewhere += removed.in_trash + removed.in_names
         hidden = tuple(map(_format_lines_ref, removed.hidden))
@@ -307,7 +308,7 @@ class ForgetService:
         try:
             problem = problem or (await self._memory.forget_lines((), words)).problem
         except MemoryFault as fault:
-            problem = str(fault)
+            problem = fault.text
         return problem or await self._vacuum()
 
     async def _purge_conversations(self) -> str:
@@ -317,15 +318,15 @@ class ForgetService:
         try:
             await self._conversations.purge()
         except MemoryFault as fault:
-            return str(fault)
+            return fault.text
         return ""
 
     async def _vacuum(self) -> str:
         try:
             whole = await self._state.read(forgetting.vacuum)
         except StateFault as fault:
-            return str(fault)
-        return "" if whole else "state.db is in use by another program"
+            return fault.text
+        return "" if whole else Translatable("state.db is in use by another program")
 
     async def _remove_from_state(
         self,

@@ -19,5 +19,5 @@ def index_server(settings: "Settings") -> "Server | None":
     try:
         check_library()
     except IndexUnavailable as error:
-        raise IndexUnavailable(f"index.url is set, but {error}; or remove index.url") from None
+        raise IndexUnavailable("index.url is set, but {error}; or remove index.url", error=error) from None
     return Server(url)

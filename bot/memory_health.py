@@ -7,11 +7,12 @@ from typing import Any
 
 from bot import phrases
 from bot.conversations.core_note import count_visible_lines, is_too_long, length_warning, read_core_note
-from bot.language.text import join_sentences
+from bot.language.text import join_sentences, localize
 from bot.note_refs import format_note_ref
 from bot.visible_names import escape_path
 from memory.health.report import Finding, FindingKind, HealthReport, Place, shorten
 from memory.memory import CORE_NOTE, Memory
+from memory.translatable import end_sentence
 
 MAX_COMMAND_CHARS = 400
 """A longer command is not shown to people, who get the one that shows the line."""
@@ -160,7 +161,9 @@ def _describe_finding(finding: Finding, report: HealthReport) -> FindingText:
             else phrases.HEALTH_NO_TARGET.format(target=finding.reason)
         )
     elif finding.kind == "not_found":
-        why = f"{finding.reason[:1].upper()}{finding.reason[1:].removesuffix('.')}."
+        why = localize(end_sentence(finding.reason))
+        if not why.startswith(finding.places[0].path):
+            why = why[:1].upper() + why[1:]
     elif finding.kind == "foreign_text":
         why = phrases.HEALTH_SAYS.format(who=finding.reason)
     elif finding.about:

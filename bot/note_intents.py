@@ -40,7 +40,9 @@ def plan_write(note: LockedNote, intent: Mapping[str, Any]) -> tuple[dict[str, A
             before, lines = note.plan_insert(block, _line_span(stood))
         case {"create": {"block": block}}:
             if not note.is_missing:
-                raise NoteExists(f"There is a note {format_path(note.path)} already; choose another name.")
+                raise NoteExists(
+                    "There is a note {path} already; choose another name.", path=format_path(note.path)
+                )
             before, lines = note.plan_append(block, title="")
             return {"append": {"block": block, "title": "", "at": ""}, "before": asdict(before)}, lines
         case {"rewrite": {"text": text, "digest": digest}}:
@@ -165,7 +167,7 @@ def mark_done(db: "Connection", key: str, written: WriteResult) -> None:
 def _delete(note: LockedNote, wanted: LinesReplacement) -> WriteResult:
     """Delete a note of which only these lines are left."""
     if not note.delete_if(lambda text: tuple(split_lines(text)) == wanted.old, keep=True):
-        raise EditRefused(f"{note.path} has changed in the meantime; nothing was removed.")
+        raise EditRefused("{path} has changed in the meantime; nothing was removed.", path=note.path)
     return WriteResult(note.path, 1, 0, 0)
 
 
@@ -179,6 +181,6 @@ def _line_span(stood: Mapping[str, Any] | None) -> LineAnchor | None:
 
 def _outcome_unknown(intent: Mapping[str, Any]) -> MemoryFault:
     return NoteUnwritable(
-        "An unfinished write was recorded by another version of Commonplace and can't be completed: "
-        f"{', '.join(intent)}."
+        "An unfinished write was recorded by another version of Commonplace and can't be completed: {fields}.",
+        fields=", ".join(intent),
     )

@@ -97,7 +97,9 @@ class NoteMoves:
             return await run_to_completion(self._memory.hold_both(path, to, move))
         except StateFault as fault:
             raise NoteUnwritable(
-                f"{format_path(path)} was not moved, because state.db could not record it: {fault}"
+                "{path} was not moved, because state.db could not record it: {fault}",
+                path=format_path(path),
+                fault=fault,
             ) from fault
 
     def _begin(
@@ -134,4 +136,4 @@ def _read_since(state: BlockingState, path: str, number: int) -> tuple[changes.C
 
 
 def _name_exists(note: LockedNote) -> NoteExists:
-    return NoteExists(f"There is a note {format_path(note.path)} already; choose another name.")
+    return NoteExists("There is a note {path} already; choose another name.", path=format_path(note.path))

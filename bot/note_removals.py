@@ -168,4 +168,4 @@ def _new_key() -> str:
 
 
 def _keeps_changing(note: LockedNote) -> NoteUnwritable:
-    return NoteUnwritable(f"{note.path} keeps being written by another program; try again.")
+    return NoteUnwritable("{path} keeps being written by another program; try again.", path=note.path)

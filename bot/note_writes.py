@@ -93,8 +93,10 @@ class OnceWriter:
         """Write a text as `Memory.write` does; a retry with the same key returns where it is. Raises TextTooLong."""
         if len(text) > TEXT_MAX_CHARS:
             raise TextTooLong(
-                f"The text has {len(text):,} characters, but one write takes at most {TEXT_MAX_CHARS:,}; "
-                "write it in several parts."
+                "The text has {count:,} characters, but one write takes at most {most:,}; write it in "
+                "several parts.",
+                count=len(text),
+                most=TEXT_MAX_CHARS,
             )
         if len(text) > _LONG_CHARS:
             draft = await asyncio.to_thread(self._memory.draft, text, target=target)
@@ -327,7 +329,9 @@ class OnceWriter:
             await self._write_once(path, {"undo": number}, key, origin, existing=False)
         made = await self._state.read(lambda db: changes.find_by_effect(db, key))
         if made is None:
-            raise NoteUnwritable(f"{path} was changed, but state.db could not be updated yet; try again.")
+            raise NoteUnwritable(
+                "{path} was changed, but state.db could not be updated yet; try again.", path=path
+            )
         return made
 
     async def find_undo(self, key: str) -> Change | None:
@@ -523,7 +527,9 @@ def _read_since(state: BlockingState, path: str, number: int) -> Sequence[Change
 
 def _cannot_record(path: str, fault: StateFault) -> NoteUnwritable:
     return NoteUnwritable(
-        f"{path} was not written, because state.db could not record the change first: {fault}"
+        "{path} was not written, because state.db could not record the change first: {fault}",
+        path=path,
+        fault=fault,
     )
 
 

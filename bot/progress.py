@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TextIO
 
+from bot import phrases
+from bot.quantities import duration_in_words
 from bot.sanitize import one_line
-from memory.quantities import format_duration
 
 if TYPE_CHECKING:
     from memory.embeddings.model_files import DownloadProgress as Download
@@ -21,19 +22,21 @@ _CLEAR_LINE = "\r\x1b[K"
 
 def format_progress(progress: "JobProgress") -> str:
     """Return `embedding 300 of 1200, 25 a second, 36 s left`."""
-    said = f"{progress.job} {progress.done} of {progress.total}"
+    said = phrases.PROGRESS[progress.job].format(done=progress.done, total=progress.total)
     if progress.done:
         rate = progress.per_second
-        said += f", {rate:.0f} a second" if rate >= 10 else f", {rate:.1f} a second"
+        phrase = phrases.PROGRESS_RATE if rate >= 10 else phrases.PROGRESS_SLOW_RATE
+        said = phrase.format(progress=said, rate=rate)
     left = progress.seconds_left
-    return said if left is None else f"{said}, {format_duration(left)} left"
+    return said if left is None else phrases.PROGRESS_LEFT.format(progress=said, time=duration_in_words(left))
 
 
 def format_download(progress: "Download") -> str:
     """Return the progress of a download: `35 of 121 MB, 12 s left`."""
     said = f"{progress.done / 1e6:.0f}"
     said += f" of {progress.total / 1e6:.0f} MB" if progress.total else " MB"
-    return said if progress.seconds_left is None else f"{said}, {format_duration(progress.seconds_left)} left"
+    left = progress.seconds_left
+    return said if left is None else f"{said}, {duration_in_words(left)} left"
 
 
 @asynccontextmanager

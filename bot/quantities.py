@@ -15,21 +15,21 @@ def size_in_words(count: float) -> str:
 
 def duration_in_words(seconds: float) -> str:
     """Return a duration such as `45 s`, `12 min 5 s` or `3 h 20 min`."""
-    minutes, rest = divmod(round(seconds), 60)
-    if not minutes:
-        return phrases.DURATION_SECONDS.format(seconds=rest)
-    if minutes < 60:
-        return phrases.DURATION_MINUTES_SECONDS.format(minutes=minutes, seconds=rest)
-    return phrases.DURATION_HOURS_MINUTES.format(hours=minutes // 60, minutes=minutes % 60)
+    whole = round(seconds)
+    if whole < 60:
+        return phrases.SECONDS.format(seconds=whole)
+    if whole < 3600:
+        return phrases.MINUTES.format(minutes=whole // 60, seconds=whole % 60)
+    return phrases.HOURS.format(hours=whole // 3600, minutes=whole % 3600 // 60)
 
 
 def rough_duration_in_words(seconds: float) -> str:
     """Return a rounded duration: `45 s`, `12 min`, `3 h`, `5 days`."""
     minutes, hours = round(seconds / 60), round(seconds / 3600)
     if seconds < 59.5:
-        return phrases.DURATION_SECONDS.format(seconds=round(seconds))
+        return phrases.SECONDS.format(seconds=round(seconds))
     if minutes < 60:
-        return phrases.DURATION_MINUTES.format(minutes=minutes)
+        return phrases.ROUGH_MINUTES.format(minutes=minutes)
     if hours < 48:
-        return phrases.DURATION_HOURS.format(hours=hours)
-    return phrases.DURATION_DAYS.format(days=round(seconds / 86_400))
+        return phrases.ROUGH_HOURS.format(hours=hours)
+    return phrases.ROUGH_DAYS.format(days=round(seconds / 86_400))

@@ -87,7 +87,7 @@ async def search_sources(
         try:
             found = await conversations.search(query, chats=await chats(), limit=limit, before=before)
         except MemoryFault as fault:
-            return FoundPassages(notes, notice=str(fault))
+            return FoundPassages(notes, notice=fault.text)
         return _cut(FoundPassages(notes, found.hits, notice=found.notice), limit)
     times = read_query(query, today)[1] if len(query) <= _QUICK_QUERY else []
     asked = _find_asked(notes.terms, times)

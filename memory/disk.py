@@ -9,20 +9,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from memory.translatable import Translatable
+
 _REASONS = {
-    errno.ENOSPC: "the disk is full; free some space and try again",
-    errno.EDQUOT: "the disk quota is used up; free some space and try again",
-    errno.EFBIG: "the file would become larger than the system allows",
-    errno.EACCES: "permission denied; give the user who runs this program access to it",
-    errno.EPERM: "permission denied; give the user who runs this program access to it",
-    errno.EROFS: "the file system is read-only; mount it so that it can be written to",
-    errno.EISDIR: "it is a folder, not a file; rename the folder",
-    errno.ENOTDIR: "a part of its path is a file, not a folder",
-    errno.ELOOP: "it is a symbolic link that leads nowhere",
-    errno.ENXIO: "it is a pipe, a socket or a device, not a file",
-    errno.EIO: "the disk reported an error",
-    errno.ENAMETOOLONG: "its path is too long",
-    errno.EXDEV: "the two folders are on different disks",
+    errno.ENOSPC: Translatable("the disk is full; free some space and try again"),
+    errno.EDQUOT: Translatable("the disk quota is used up; free some space and try again"),
+    errno.EFBIG: Translatable("the file would become larger than the system allows"),
+    errno.EACCES: Translatable("permission denied; give the user who runs this program access to it"),
+    errno.EPERM: Translatable("permission denied; give the user who runs this program access to it"),
+    errno.EROFS: Translatable("the file system is read-only; mount it so that it can be written to"),
+    errno.EISDIR: Translatable("it is a folder, not a file; rename the folder"),
+    errno.ENOTDIR: Translatable("a part of its path is a file, not a folder"),
+    errno.ELOOP: Translatable("it is a symbolic link that leads nowhere"),
+    errno.ENXIO: Translatable("it is a pipe, a socket or a device, not a file"),
+    errno.EIO: Translatable("the disk reported an error"),
+    errno.ENAMETOOLONG: Translatable("its path is too long"),
+    errno.EXDEV: Translatable("the two folders are on different disks"),
 }
 # Errors from file systems without hard links, or for files that are not ours.
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}

@@ -15,15 +15,18 @@ from memory.embeddings.errors import (
     NoModelInstalled,
     RequestRefused,
     ResponseUnusable,
+    join_fallback,
 )
 from memory.embeddings.factory import Embedding
 from memory.embeddings.protocol import ModelId, Vector
+from memory.embeddings.provider_choice import explain_choice
 from memory.embeddings.query_cache import QueryCache
 from memory.embeddings.unit_vectors import are_same_vectors
 from memory.errors import IndexCorrupted, IndexUnavailable
 from memory.index.protocol import Index, UnembeddedText, VectorQuery
 from memory.progress import ReportProgress, RunningJobs
 from memory.settings import EmbeddingSettings, SearchSettings
+from memory.translatable import Translatable, end_sentence
 
 if TYPE_CHECKING:
     from memory.embeddings.embedder import EmbeddedBatch
@@ -124,7 +127,7 @@ class EmbeddingBackfill:
             well = (each.model for each in (state.primary, state.fallback) if each and each.ok)
             serving = next(well, None)
             failing = [each for each in (state.primary, state.fallback) if each and not each.ok]
-            problem = "; fallback: ".join(each.error for each in failing) or problem
+            problem = join_fallback(*(each.error for each in failing)) or problem
             waits = [each.next_try for each in failing if each.next_try]
             next_try = min(waits).isoformat(timespec="seconds") if waits else ""
         return BackfillState(self.models, serving, self._reason, problem, next_try, self._embedding.fetching)
@@ -149,7 +152,8 @@ class EmbeddingBackfill:
             asked = await self._embedder.embed_query(query)
         except EmbeddingError as error:
             self._disable_if_unable(error)
-            return None, f"Searched by words alone: {str(error).rstrip('.')}." if self.enabled else ""
+            notice = end_sentence(Translatable("Searched by words alone: {reason}", reason=error.text))
+            return None, notice if self.enabled else ""
         self._unsure = False
         self._queries.put(asked.model, query, asked.vector)
         # The fallback answered, which may need vectors; or the dimensions became known, and differ from those
@@ -352,11 +356,13 @@ class EmbeddingBackfill:
         told_so = isinstance(error, (ModelUnknown, RequestRefused, ResponseUnusable))
         if self._unsure and len(self.models) == 1 and isinstance(error, NoModelInstalled):
             self._lacks_model = True
-            self._reason = f"none: {error}"
+            self._reason = explain_choice("none", error.text)
         elif self._unsure and told_so and len(self.models) == 1:
             self._unsure = False
             self._embedder = None
-            self._reason = f"none: the chat provider has no embeddings ({error})"
+            self._reason = explain_choice(
+                "none", Translatable("the chat provider has no embeddings ({error})", error=error)
+            )
 
 
 @dataclass(slots=True)

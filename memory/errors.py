@@ -1,7 +1,9 @@
-"""Errors of the memory; every message is fit to be shown to a person."""
+"""Errors of the memory; every message is fit to be shown to a person, in any language (see `Translatable`)."""
+
+from memory.translatable import TranslatableError
 
 
-class MemoryFault(Exception):
+class MemoryFault(TranslatableError):
     """Base of all errors of the memory (`MemoryError` is Python's own and means something else)."""
 
 

@@ -35,9 +35,11 @@ def open_file(folders: NoteFolders, path: str) -> OpenedFile:
         with open_note_folder(place) as folder:
             fd = disk.open_file(place.name, os.O_RDONLY, folder=folder)
     except (FileNotFoundError, NotADirectoryError):
-        raise NoteMissing(f"There is no file {format_path(path)}.") from None
+        raise NoteMissing("There is no file {path}.", path=format_path(path)) from None
     except OSError as error:
-        raise NoteUnreadable(f"{format_path(path)} could not be read: {disk.reason(error)}.") from error
+        raise NoteUnreadable(
+            "{path} could not be read: {reason}.", path=format_path(path), reason=disk.reason(error)
+        ) from error
     return OpenedFile(place.path, os.fstat(fd).st_size, os.fdopen(fd, "rb"))
 
 

@@ -90,20 +90,28 @@ class FolderLister:
         place = resolve_folder_path(self._folders, path)
         below = "/".join(place.parts[:-1])
         if below and place.folder.excludes_all_in(below):
-            raise NoteMissing(f"{format_path(path)} is left out by `exclude` under [[memory.folders]].")
+            raise NoteMissing(
+                "{path} is left out by `exclude` under [[memory.folders]].", path=format_path(path)
+            )
         if place.folder.name and (why := place.folder.explain_absence()):
-            raise NoteUnreadable(f"The folder {place.folder.name} is away: {why}.")
+            raise NoteUnreadable(
+                "The folder {folder} is away: {reason}.", folder=place.folder.name, reason=why
+            )
         try:
             with open_note_folder(place) as fd:
                 return self._list_opened(fd, place, path)
         except (FileNotFoundError, NotADirectoryError):
             if not path:
                 return FolderListing([each.name for each in self._folders.others], NoteNames(()), [])
-            raise NoteMissing(f"There is no folder {format_path(path)}.") from None
+            raise NoteMissing("There is no folder {path}.", path=format_path(path)) from None
         except OSError as error:
             if error.errno == errno.ELOOP:
-                raise NoteMissing(f"There is no folder {format_path(path)}; it is a symbolic link.") from None
-            raise NoteUnreadable(f"{format_path(path)} could not be read: {disk.reason(error)}.") from error
+                raise NoteMissing(
+                    "There is no folder {path}; it is a symbolic link.", path=format_path(path)
+                ) from None
+            raise NoteUnreadable(
+                "{path} could not be read: {reason}.", path=format_path(path), reason=disk.reason(error)
+            ) from error
 
     def stat(self, path: str, names: Collection[str]) -> Sequence[NoteStat]:
         """Return the metadata of these notes in a folder, in order, without those that are gone."""

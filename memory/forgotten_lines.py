@@ -59,7 +59,7 @@ def find_lines(notes: Notes, words: WordsToForget, limit: int) -> FoundLines:
         except NoteMissing:
             continue
         except MemoryFault as error:
-            unread.append(Problem(stat.path, str(error), hides_notes=True))
+            unread.append(Problem(stat.path, error.text, hides_notes=True))
             continue
         lines = text.split("\n")
         found += (

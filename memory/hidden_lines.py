@@ -123,7 +123,9 @@ class HiddenLines:
         except FileNotFoundError:
             return {}
         except OSError as error:
-            raise NoteUnreadable(f"{self._file} could not be read: {disk.reason(error)}.") from error
+            raise NoteUnreadable(
+                "{path} could not be read: {reason}.", path=self._file, reason=disk.reason(error)
+            ) from error
         version = (found.st_ino, found.st_mtime_ns, found.st_size)
         with self._lock:
             if version != self._read_from:
@@ -151,10 +153,13 @@ def read_hidden_lines(file: Path) -> _Lines:
         for each in frozenset[LineDigest]().union(*lines.values()):
             bytes.fromhex(each.salt + each.digest)
     except OSError as error:
-        raise NoteUnreadable(f"{file} could not be read: {disk.reason(error)}.") from error
+        raise NoteUnreadable(
+            "{path} could not be read: {reason}.", path=file, reason=disk.reason(error)
+        ) from error
     except (ValueError, TypeError, AttributeError):
         raise NoteUnreadable(
-            f"{file} is damaged. It records what you asked me to forget in read-only folders: restore it from a "
-            "backup. If you delete it, those lines will be found again."
+            "{file} is damaged. It records what you asked me to forget in read-only folders: "
+            "restore it from a backup. If you delete it, those lines will be found again.",
+            file=file,
         ) from None
     return lines

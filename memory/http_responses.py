@@ -16,6 +16,7 @@ from typing import cast
 import httpx
 
 from memory.redaction import REDACTED, find_proxy_passwords, redact, remove_secrets
+from memory.translatable import Translatable
 
 MESSAGE_CHARS = 200
 READ_CHARS = 8000
@@ -138,7 +139,7 @@ def explain_bad_key(key: str) -> str:
     """Return why this key cannot be sent in a header; "" if it can."""
     if key.isascii() and key.isprintable() and " " not in key:
         return ""
-    return "has an API key with invalid characters"
+    return Translatable("has an API key with invalid characters")
 
 
 async def read_bounded(response: httpx.Response, max_bytes: int) -> bytes:

@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from memory.translatable import Translatable
+
 IMAGE_PREFIX = Path("/opt/commonplace")
 """The environment in the image that the Dockerfile makes."""
 
@@ -51,9 +53,11 @@ def how_to_add(extra: Extra, installation: Installation | None = None) -> str:
     """
     match installation or this_installation():
         case Installation.CLONE:
-            return f"make {extra}, in your clone"
+            return Translatable("{command}, in your clone", command=f"make {extra}")
         case Installation.IMAGE:
-            return f"docker/setup {extra.upper()}=true and a new build, in your clone"
+            return Translatable(
+                "{command} and a new build, in your clone", command=f"docker/setup {extra.upper()}=true"
+            )
         case Installation.PIPX:  # it remembers what was injected, and installs it again with each upgrade
             return shlex.join(["pipx", "inject", "commonplace", *_requirements(extra)])
         case other:

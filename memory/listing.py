@@ -15,6 +15,7 @@ from memory.disk import reason
 from memory.normalization import normalize
 from memory.note_folders import NoteFolder, NoteFolders
 from memory.paths import find_name_fault, format_path, is_note_name
+from memory.translatable import Translatable
 
 # Matches nearly all names; the others are checked one by one. No device has so long a name, but for spaces at its end.
 _PLAIN_NAME = re.compile(r"[0-9A-Za-z_ -]{4,199}[0-9A-Za-z_-]\.md")
@@ -62,7 +63,7 @@ class Problem:
 
     def describe_away(self) -> str:
         """Return that the folder is away and why, without a full stop."""
-        return f"The folder {self.path} is away: {self.away}"
+        return Translatable("The folder {folder} is away: {reason}", folder=self.path, reason=self.away)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +184,9 @@ class _FolderWalk:
             except OSError as error:
                 not_folder = error.errno == errno.ENOTDIR
                 self.add_problem(
-                    folder or ".", "it is not a folder" if not_folder else reason(error), hides_notes=True
+                    folder or ".",
+                    Translatable("it is not a folder") if not_folder else reason(error),
+                    hides_notes=True,
                 )
         if self.folder.name and (away := self.find_away(before)):
             return Listing([], [away], excluded=self.find_excluded())
@@ -203,9 +206,13 @@ class _FolderWalk:
         why = self.folder.explain_absence()
         if not (why or is_other or has_known):
             return None  # a new folder without notes
-        why = why or f"{self.folder.path} has no notes left"
-        kept = "; searches still find what was indexed before" if has_known else ""
-        return Problem(self.folder.name, f"away: {why}{kept}", hides_notes=not has_known, away=why)
+        why = why or Translatable("{path} has no notes left", path=self.folder.path)
+        told = (
+            Translatable("away: {reason}; searches still find what was indexed before", reason=why)
+            if has_known
+            else Translatable("away: {reason}", reason=why)
+        )
+        return Problem(self.folder.name, told, hides_notes=not has_known, away=why)
 
     def find_excluded(self) -> list[str]:
         if not self.folder.exclude:
@@ -286,7 +293,7 @@ class _FolderWalk:
             with suppress(FileNotFoundError):
                 self.add(self.prefix + below, entry.stat(follow_symlinks=False))
         else:
-            self.add_problem(below, "it is a pipe, a socket or a device, not a file")
+            self.add_problem(below, Translatable("it is a pipe, a socket or a device, not a file"))
 
     def check_link(self, below: str, *, is_note: bool) -> None:
         # pathlib raises if a folder on the way may not be entered, which would hide everything beside the
@@ -297,13 +304,16 @@ class _FolderWalk:
             return
         if not f"{real}/".startswith(f"{self.root}/"):
             home = self.folder.name or "memory"
-            self.add_problem(below, f"it is a symbolic link that leads out of the {home} folder")
+            self.add_problem(
+                below,
+                Translatable("it is a symbolic link that leads out of the {folder} folder", folder=home),
+            )
         elif fault := _find_link_fault(real):
             self.add_problem(below, fault)
         elif not is_folder and (
             not is_note_name(real) or any(map(find_name_fault, real[len(self.root) + 1 :].split("/")))
         ):
-            self.add_problem(below, "it is a symbolic link to a file that is not a note")
+            self.add_problem(below, Translatable("it is a symbolic link to a file that is not a note"))
 
     def add(self, path: str, found: os.stat_result) -> None:
         note = NoteStat.of(path, found)
@@ -318,7 +328,7 @@ class _FolderWalk:
         self.notes.append(note)
 
     def add_name_problem(self, below: str) -> None:
-        why = "[[memory.folders]] uses this name for another folder; rename one of them"
+        why = Translatable("[[memory.folders]] uses this name for another folder; rename one of them")
         self.problems.append(Problem(f"{self.folder.path.name}/{below}", why, hides_notes=True))
 
     def add_problem(self, below: str, why: str, *, hides_notes: bool = False) -> None:
@@ -340,7 +350,9 @@ def _find_link_fault(real: str) -> str:
     try:
         found = os.lstat(real)
     except (FileNotFoundError, NotADirectoryError):
-        return "it is a symbolic link that leads nowhere"
+        return Translatable("it is a symbolic link that leads nowhere")
     except OSError as error:
-        return f"it is a symbolic link whose target cannot be read: {reason(error)}"
-    return "it is a symbolic link that leads nowhere" if stat.S_ISLNK(found.st_mode) else ""
+        return Translatable(
+            "it is a symbolic link whose target cannot be read: {reason}", reason=reason(error)
+        )
+    return Translatable("it is a symbolic link that leads nowhere") if stat.S_ISLNK(found.st_mode) else ""

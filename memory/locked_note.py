@@ -270,10 +270,14 @@ class LockedNote:
         lines = split_lines(self._blank(decode(self._read_existing()).text))
         old = lines[line - 1] if 0 < line <= len(lines) else ""
         if not is_task(old) or task_mark(old) != mark:
-            raise NoteChanged(f"Line {line} of {self.path} has changed in the meantime; nothing was written.")
+            raise NoteChanged(
+                "Line {line} of {path} has changed in the meantime; nothing was written.",
+                line=line,
+                path=self.path,
+            )
         new = set_task(old, is_done=is_done)
         if new == old:
-            raise EditRefused(f"Line {line} of {self.path} already says that.")
+            raise EditRefused("Line {line} of {path} already says that.", line=line, path=self.path)
         return LinesReplacement(line, (old,), (new,))
 
     def plan_exchange(self, wanted: LinesReplacement) -> tuple[BeforeReplacement, LineDiff]:
@@ -404,7 +408,7 @@ class LockedNote:
                         late = decode(disk.read_all(fd, limit=NOTE_MAX_BYTES))
                         save_removed(self._trash, note=self.path, removed=cut(late)[0])
                     return gone
-        raise NoteUnwritable(f"{self.path} keeps being written by another program; try again.")
+        raise NoteUnwritable("{path} keeps being written by another program; try again.", path=self.path)
 
     def edit(self, old: str, new: str) -> WriteResult:
         """Replace one passage; see `Notes.edit`."""
@@ -425,7 +429,7 @@ class LockedNote:
                 self._remove_drafts(folder)
                 if written := self._edit_version(edit, folder=folder):
                     return written
-        raise NoteUnwritable(f"{self.path} keeps being written by another program; try again.")
+        raise NoteUnwritable("{path} keeps being written by another program; try again.", path=self.path)
 
     def _plan_edit(self, edit: "_EditMaker", *, removes: bool = False) -> tuple[BeforeEdit, LineDiff]:
         self._check_shared_lock()
@@ -471,7 +475,7 @@ class LockedNote:
                     if begin:
                         raise
                     return None
-        raise NoteUnwritable(f"{self.path} keeps being replaced by another program; try again.")
+        raise NoteUnwritable("{path} keeps being replaced by another program; try again.", path=self.path)
 
     def _read_data(self) -> bytes:
         """Return the note's bytes; b"" if there is no such note."""
@@ -512,7 +516,9 @@ class LockedNote:
         """Raise `NoteUnwritable` if the shared lock was lost, so that another instance may be writing."""
         if self._lock and (why := self._lock.explain_lost()):
             raise NoteUnwritable(
-                f"{self.path} was not changed, since another instance might be writing to it: {why}; try again."
+                "{path} was not changed, since another instance might be writing to it: {reason}; try again.",
+                path=self.path,
+                reason=why,
             )
 
     def _remove_drafts(self, folder: int) -> None:
@@ -536,7 +542,9 @@ class LockedNote:
             found, data = read_one_version(fd, place.path)
             change = edit(decode(data), path=place.path)
             if len(change.data) > NOTE_MAX_BYTES:
-                raise NoteUnwritable(f"{place.path} would become larger than 16 MiB; write to another note.")
+                raise NoteUnwritable(
+                    "{path} would become larger than 16 MiB; write to another note.", path=place.path
+                )
             kept = self._save_removed(change)
             try:
                 done = self._replace_content(change.data, old=data, found=found, fd=fd, folder=folder)

@@ -61,14 +61,23 @@ def lock_note(folder: Path, path: str, *, timeout: float = LOCK_SECONDS) -> Iter
         lock.acquire(timeout=timeout, poll_interval=_POLL_SECONDS)
     except Timeout:
         raise NoteUnwritable(
-            f"{path} has been locked by another program for more than {timeout:g} seconds; try again."
+            "{path} has been locked by another program for more than {seconds:g} seconds; try again.",
+            path=path,
+            seconds=timeout,
         ) from None
     except NotImplementedError:
         raise NoteUnwritable(
-            f"{path} could not be written: the file system of {folder} has no locks; use a local disk."
+            "{path} could not be written: the file system of {folder} has no locks; use a local disk.",
+            path=path,
+            folder=folder,
         ) from None
     except OSError as error:
-        raise NoteUnwritable(f"{path} could not be written: {reason(error)} (lock in {folder}).") from error
+        raise NoteUnwritable(
+            "{path} could not be written: {reason} (lock in {folder}).",
+            path=path,
+            reason=reason(error),
+            folder=folder,
+        ) from error
     try:
         yield
     finally:
@@ -90,7 +99,9 @@ def lock_file(fd: int, path: str, *, timeout: float = LOCK_SECONDS) -> None:
         except BlockingIOError:
             if deadline.has_passed:
                 raise NoteUnwritable(
-                    f"{path} has been locked by another program for more than {timeout:g} seconds; try again."
+                    "{path} has been locked by another program for more than {seconds:g} seconds; try again.",
+                    path=path,
+                    seconds=timeout,
                 ) from None
             time.sleep(_POLL_SECONDS)
         except OSError as error:

@@ -55,6 +55,7 @@ from memory.settings import MemorySettings, SearchSettings
 from memory.status import CacheStatus, FolderStatus, MemoryStatus, count_embeddings
 from memory.sync import SyncReport
 from memory.synced_index import SyncedIndex
+from memory.translatable import Translatable
 from memory.trash import TrashItem, TrashPage, find_note
 from memory.whole_note import WholeNote
 from memory.write_result import WriteResult
@@ -386,7 +387,7 @@ class Memory:
         try:
             await self._index.purge()
         except (IndexCorrupted, IndexUnavailable) as error:
-            problem = self.redact_server_address(str(error))
+            problem = self.redact_server_address(error.text)
         removed = len(lines) - len(hidden) - len(missed)
         return ForgottenLines(removed, missed, hidden, in_trash, in_names, problem)
 
@@ -631,11 +632,11 @@ class Memory:
             listing = await self._index.run_in_search_thread(self._notes.walk)
             files, numbers, have = len(listing.notes), None, None
             in_folders = folders.count_notes(note.path for note in listing.notes)
-            index_problem, problems = str(error), tuple(listing.problems)
+            index_problem, problems = error.text, tuple(listing.problems)
         else:
             files, problems = numbers.notes, self._index.problems
         refused = [
-            Problem(path, f"part of it could not be embedded: {why}")
+            Problem(path, Translatable("part of it could not be embedded: {reason}", reason=why))
             for path, why in (have.refused if have else ())
         ]
         compared = await self._index.choose_backend() if model else None

@@ -65,7 +65,9 @@ def append_block(
                 return None
             rest = b"".join(make_addition(data, block, title=title, at=at))
         if found.st_size + len(rest) > NOTE_MAX_BYTES:
-            raise NoteUnwritable(f"{place.path} would become larger than 16 MiB; write to another note.")
+            raise NoteUnwritable(
+                "{path} would become larger than 16 MiB; write to another note.", path=place.path
+            )
         try:
             start = disk.append_bytes(fd, rest)
             if created:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from memory.charset import DecodedNote, decode, normalize_newlines
 from memory.errors import EditRefused, TextTooLong
 from memory.formatting import clean_text, correct_line, format_lead_in
+from memory.translatable import Translatable
 from memory.write_recovery import find_block
 
 PASSAGE_MAX_CHARS = 65_536
@@ -92,16 +93,18 @@ def make_correction(
     if not 1 <= line <= last <= len(lines):
         missing = line if line > len(lines) else last
         raise EditRefused(
-            f"{path} has {len(lines)} line{'s'[: len(lines) != 1]}; there is no line {missing}."
+            "{path} ends at line {last}; there is no line {line}.", path=path, last=len(lines), line=missing
         )
     old = "\n".join(lines[line - 1 : last])
     if not old.strip():
-        raise EditRefused(f"Line {line} of {path} is empty, so there is nothing to correct.")
+        raise EditRefused(
+            "Line {line} of {path} is empty, so there is nothing to correct.", line=line, path=path
+        )
     if text.strip() == EMPTY_LINES:
         return LineCorrection(line, old, "\n" * (last - line))
     new = correct_line(old, text)
     if new == old:
-        raise EditRefused(f"Line {line} of {path} already says that.")
+        raise EditRefused("Line {line} of {path} already says that.", line=line, path=path)
     return LineCorrection(line, old, new)
 
 
@@ -112,7 +115,9 @@ def correct_lines(note: DecodedNote, *, correction: LineCorrection, path: str) -
     after = _line_offset(raw, correction.line + correction.old.count("\n") + 1)
     if normalize_newlines(shown[start:after]) != f"{correction.old}\n":
         raise EditRefused(
-            f"Line {correction.line} of {path} has changed in the meantime; nothing was replaced."
+            "Line {line} of {path} has changed in the meantime; nothing was replaced.",
+            line=correction.line,
+            path=path,
         )
     end = after - (2 if raw[start:after].endswith("\r\n") else 1)
     return _make_edit(note, start, end, correction.new, path=path)
@@ -136,7 +141,9 @@ def replace_lines(note: DecodedNote, *, line: int, old: Sequence[str], new: Sequ
     after = _line_offset(raw, line + len(old))
     before, becomes = normalize_newlines(shown[start:after]), "".join(f"{each}\n" for each in new)
     if before != "".join(f"{each}\n" for each in old):
-        raise EditRefused(f"Line {line} of {path} has changed in the meantime; nothing was replaced.")
+        raise EditRefused(
+            "Line {line} of {path} has changed in the meantime; nothing was replaced.", line=line, path=path
+        )
     same = count_common(before, becomes)
     tail = count_common(before[same:][::-1], becomes[same:][::-1])
     place = shown[start:after]
@@ -158,7 +165,9 @@ def exchange_lines(
     """
     pieces, shown = _LINE_END.split(note.raw), _LINE_END.split(note.shown)
     if tuple(shown[line - 1 : line - 1 + len(old)]) != tuple(old) or not note.can_encode:
-        raise EditRefused(f"Line {line} of {path} has changed in the meantime; nothing was replaced.")
+        raise EditRefused(
+            "Line {line} of {path} has changed in the meantime; nothing was replaced.", line=line, path=path
+        )
     for at, (before, after) in enumerate(zip(old, new, strict=True), line - 1):
         if before != after:
             pieces[at] = after
@@ -233,7 +242,9 @@ def _make_edit(note: DecodedNote, start: int, end: int, new: str, *, path: str, 
     """
     if not note.can_encode:
         raise EditRefused(
-            f"{path} is damaged {note.codec.upper()} text; save it as UTF-8 in an editor first."
+            "{path} is damaged {encoding} text; save it as UTF-8 in an editor first.",
+            path=path,
+            encoding=note.codec.upper(),
         )
     raw, shown = _ensure_last_newline(note)
     eol = note.line_end
@@ -307,9 +318,13 @@ def _find_unique(shown: str, old: str, *, path: str) -> tuple[int, int]:
     text = shown.replace("\r\n", "\n").replace("\r", "\n")
     at = text.find(old)
     if at < 0:
-        raise EditRefused(f"{path} does not contain the passage; read the note and copy it exactly.")
+        raise EditRefused(
+            "{path} does not contain the passage; read the note and copy it exactly.", path=path
+        )
     if text.find(old, at + 1) >= 0:  # not counted: a passage of one letter may occur a million times
-        raise EditRefused(f"{path} contains the passage more than once; include more of the text around it.")
+        raise EditRefused(
+            "{path} contains the passage more than once; include more of the text around it.", path=path
+        )
     return _raw_offset(shown, at), _raw_offset(shown, at + len(old))
 
 
@@ -345,11 +360,17 @@ def normalize_passages(old: str, new: str) -> tuple[str, str]:
 
     Raises `EditRefused`, `TextTooLong`.
     """
-    for what, text in (("passage to replace", old), ("new passage", new)):
+    for passage, text in (
+        (Translatable("The passage to replace"), old),
+        (Translatable("The new passage"), new),
+    ):
         if len(text) > PASSAGE_MAX_CHARS:
             raise TextTooLong(
-                f"The {what} has {len(text):,} characters, but one edit takes at most {PASSAGE_MAX_CHARS:,}; "
-                "change less at a time."
+                "{passage} has {count:,} characters, but one edit takes at most {most:,}; change less "
+                "at a time.",
+                passage=passage,
+                count=len(text),
+                most=PASSAGE_MAX_CHARS,
             )
     old, new = old.replace("\r\n", "\n").replace("\r", "\n"), clean_text(new)
     if not old.strip():
@@ -380,7 +401,9 @@ def remove_lines(note: DecodedNote, numbers: Collection[int], *, path: str) -> b
     """Return the note's bytes without the lines with these numbers, from 0. Raises `EditRefused`."""
     if not note.can_encode:
         raise EditRefused(
-            f"{path} is damaged {note.codec.upper()} text; save it as UTF-8 in an editor first."
+            "{path} is damaged {encoding} text; save it as UTF-8 in an editor first.",
+            path=path,
+            encoding=note.codec.upper(),
         )
     lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", note.raw)
     kept = "".join(line for number, line in enumerate(lines) if number not in numbers)

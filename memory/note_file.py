@@ -21,12 +21,14 @@ def translate_errors(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise NoteUnwritable(f"{path} could not be written: {disk.reason(error)}.") from error
+        raise NoteUnwritable(
+            "{path} could not be written: {reason}.", path=path, reason=disk.reason(error)
+        ) from error
 
 
 def note_missing(path: str) -> NoteMissing:
     """Return the error for a note that does not exist."""
-    return NoteMissing(f"There is no note {format_path(path)}.")
+    return NoteMissing("There is no note {path}.", path=format_path(path))
 
 
 def read_one_version(fd: int, path: str) -> tuple[os.stat_result, bytes]:
@@ -35,7 +37,9 @@ def read_one_version(fd: int, path: str) -> tuple[os.stat_result, bytes]:
         before = os.fstat(fd)
         if before.st_size > NOTE_MAX_BYTES:
             size = before.st_size / (1024 * 1024)
-            raise NoteUnreadable(f"{path} has {size:.0f} MiB; split it into notes of at most 16 MiB.")
+            raise NoteUnreadable(
+                "{path} has {size:.0f} MiB; split it into notes of at most 16 MiB.", path=path, size=size
+            )
         data = disk.read_all(fd, limit=NOTE_MAX_BYTES + 1)
         # The timestamp is that of the write's beginning: while it is recent, only a second read can tell.
         if is_recent(before) and disk.read_all(fd, limit=NOTE_MAX_BYTES + 1) != data:
@@ -43,7 +47,7 @@ def read_one_version(fd: int, path: str) -> tuple[os.stat_result, bytes]:
         if disk.same_version(before, os.fstat(fd)) and len(data) == before.st_size:
             return before, data
         time.sleep(0.01)
-    raise NoteUnreadable(f"{path} keeps being written; try again later.")
+    raise NoteUnreadable("{path} keeps being written; try again later.", path=path)
 
 
 def is_recent(found: os.stat_result) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from memory.disk import reason
 from memory.normalization import normalize
+from memory.translatable import Translatable
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -57,12 +58,12 @@ class NoteFolder:
             with os.scandir(self.path) as entries:
                 is_empty = next(entries, None) is None
         except FileNotFoundError:
-            return f"{self.path} does not exist"
+            return Translatable("{path} does not exist", path=self.path)
         except NotADirectoryError:
-            return f"{self.path} is not a folder"
+            return Translatable("{path} is not a folder", path=self.path)
         except OSError as error:
-            return f"{self.path} cannot be read: {reason(error)}"
-        return f"{self.path} is empty" if is_empty else ""
+            return Translatable("{path} cannot be read: {reason}", path=self.path, reason=reason(error))
+        return Translatable("{path} is empty", path=self.path) if is_empty else ""
 
 
 @dataclass(frozen=True, slots=True)

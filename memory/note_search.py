@@ -22,6 +22,7 @@ from memory.search_query import read_phrases, read_query, read_spellings, trunca
 from memory.settings import SearchSettings
 from memory.synced_index import SyncedIndex
 from memory.tokenizer import Term, is_lookup
+from memory.translatable import Translatable, end_sentence
 
 _LATE_NOTICE = "Searched by words alone: the query's vector was not there in time."
 _QUICK_QUERY = 300
@@ -127,7 +128,12 @@ class NoteSearch:
                     )
                 )
             )
-            notice = " ".join(filter(None, (notice, self._skipped_notice(within))))
+            skipped = self._skipped_notice(within)
+            notice = (
+                Translatable("{first} {second}", first=notice, second=skipped)
+                if notice and skipped
+                else notice or skipped
+            )
         except (IndexCorrupted, IndexUnavailable) as error:
             if self._scan is None:
                 raise
@@ -223,10 +229,10 @@ class NoteSearch:
 
     def _scan_notice(self, error: IndexCorrupted | IndexUnavailable) -> str:
         # Only `status` and `doctor` may name the server.
-        away = "the index server cannot be reached right now"
+        away = Translatable("the index server cannot be reached right now")
         is_away = isinstance(error, ServerUnreachable)
-        why = away if is_away else redact_server_address(str(error), self._index.location)
-        return f"Searched the files one by one: {why}."
+        why = away if is_away else redact_server_address(error.text, self._index.location)
+        return end_sentence(Translatable("Searched the files one by one: {reason}", reason=why))
 
     def _skipped_notice(self, within: Collection[str] | None) -> str:
         """Return which of the notes to search could not be read and indexed; "" if none."""
@@ -238,7 +244,11 @@ class NoteSearch:
 
 
 def _describe_skipped(left_out: Sequence[Problem]) -> str:
-    path, reason = left_out[0].path, left_out[0].reason.rstrip(".")
-    what = "the notes folder" if path == "." else path
-    first = reason if reason.startswith(path) else f"{what} ({reason})"
-    return f"Not searched: {first}{f', and {len(left_out) - 1} more' if len(left_out) > 1 else ''}."
+    path, reason = left_out[0].path, left_out[0].reason
+    first = reason
+    if not reason.startswith(path):
+        what = Translatable("the notes folder") if path == "." else path
+        first = Translatable("{path} ({reason})", path=what, reason=reason)
+    sentence = end_sentence(Translatable("Not searched: {first}", first=first))
+    more = len(left_out) - 1
+    return Translatable("{sentence} And {count} more.", sentence=sentence, count=more) if more else sentence

@@ -22,6 +22,7 @@ from memory.note_lookup import add_extension, match_notes, suggest_notes
 from memory.note_source import LoadedNote
 from memory.note_titles import HEAD_BYTES, decode_head, find_title
 from memory.paths import NotePath, format_path, open_note_folder, resolve_note_path
+from memory.translatable import Translatable
 from memory.trash import Trash
 from memory.whole_note import WholeNote, find_edit_fault
 from memory.write_recovery import compute_digest
@@ -206,14 +207,19 @@ class Notes:
         if len(meant) == 1:
             return meant[0]
         if meant:
-            raise NoteMissing(f"Several notes match {format_path(asked)}: {_name_paths(meant)}.")
+            raise NoteMissing(
+                "Several notes match {path}: {notes}.", path=format_path(asked), notes=_name_paths(meant)
+            )
         nearest = suggest_notes(asked, paths)
-        told = [str(note_missing(path))]
-        told += [f"The most similar: {_name_paths(nearest)}."] if nearest else []
-        told += [
-            f"{each.describe_away()}, so I couldn't look there." for each in listing.problems if each.away
-        ]
-        raise NoteMissing(" ".join(told))
+        told = note_missing(path).text
+        if nearest:
+            told = Translatable("{text} The most similar: {notes}.", text=told, notes=_name_paths(nearest))
+        for each in listing.problems:
+            if each.away:
+                told = Translatable(
+                    "{text} {problem}, so I couldn't look there.", text=told, problem=each.describe_away()
+                )
+        raise NoteMissing(told)
 
     def append(self, path: str, entry: str, *, title: str, at: str = "") -> WriteResult:
         """Append a block of Markdown (see `format_entry`); it is on disk when this returns.
@@ -320,10 +326,14 @@ class Notes:
                 os.close(fd)
         except (FileNotFoundError, NotADirectoryError):
             if why := _explain_absence(place):
-                raise NoteUnreadable(f"{format_path(path)} could not be read: {why}.") from None
+                raise NoteUnreadable(
+                    "{path} could not be read: {reason}.", path=format_path(path), reason=why
+                ) from None
             raise note_missing(path) from None
         except OSError as error:
-            raise NoteUnreadable(f"{format_path(path)} could not be read: {disk.reason(error)}.") from error
+            raise NoteUnreadable(
+                "{path} could not be read: {reason}.", path=format_path(path), reason=disk.reason(error)
+            ) from error
 
     @contextmanager
     def _hold_lock(self, path: str, *, existing: bool) -> Iterator[tuple[NotePath, SharedLock | None]]:
@@ -338,12 +348,13 @@ class Notes:
                 if resolve_note_path(self.folders, path, existing=existing) == place:
                     yield place, lock
                     return
-        raise NoteUnwritable(f"{format_path(path)} is being moved; try again.")
+        raise NoteUnwritable("{path} is being moved; try again.", path=format_path(path))
 
 
 def _line_missing(path: str, line: int, total: int) -> MemoryFault:
-    lines = "1 line" if total == 1 else f"{total} lines"
-    return MemoryFault(f"{path} has {lines}; there is no line {line}.")
+    return MemoryFault(
+        "{path} ends at line {last}; there is no line {line}.", path=path, last=total, line=line
+    )
 
 
 def _mark(stat: NoteStat, mark: int) -> NoteStat:
@@ -355,16 +366,20 @@ def _explain_absence(place: NotePath) -> str:
     if not place.folder.name:
         return ""
     why = place.folder.explain_absence()
-    return why and f"the folder {place.folder.name} is away ({why})"
+    return why and Translatable(
+        "the folder {folder} is away ({reason})", folder=place.folder.name, reason=why
+    )
 
 
 def _explain_read_only(place: NotePath) -> str:
     """Return why a note may only be read, in a sentence; "" if it may be changed."""
     if place.folder.is_writable:
         return ""
-    return (
-        f"{place.path} is read-only: to allow changes in {place.folder.name}/, set `write = true` for that folder "
-        "under [[memory.folders]]."
+    return Translatable(
+        "{path} is read-only: to allow changes in {folder}/, set `write = true` for that folder under "
+        "[[memory.folders]].",
+        path=place.path,
+        folder=place.folder.name,
     )
 
 
@@ -373,9 +388,10 @@ def _check_writable(place: NotePath) -> None:
     if why := _explain_read_only(place):
         raise FolderReadOnly(why)
     if why := _explain_absence(place):
-        raise NoteUnwritable(f"{place.path} was not written: {why}.")
+        raise NoteUnwritable("{path} was not written: {reason}.", path=place.path, reason=why)
 
 
 def _name_paths(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - MAX_NOTES_NAMED} more" if len(paths) > MAX_NOTES_NAMED else ""
-    return ", ".join(map(format_path, paths[:MAX_NOTES_NAMED])) + more
+    named = ", ".join(map(format_path, paths[:MAX_NOTES_NAMED]))
+    more = len(paths) - MAX_NOTES_NAMED
+    return Translatable("{notes} and {count} more", notes=named, count=more) if more > 0 else named

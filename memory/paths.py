@@ -12,6 +12,7 @@ from memory.disk import make_private_folder
 from memory.errors import PathRefused
 from memory.normalization import normalize
 from memory.note_folders import NoteFolder, NoteFolders
+from memory.translatable import Translatable
 
 PATH_MAX_CHARS = 4096
 NAME_MAX_BYTES = 255
@@ -56,25 +57,25 @@ def format_path(path: str) -> str:
 def find_name_fault(name: str) -> str:
     """Return what is wrong with one name of a path; "" if nothing is."""
     if not name:
-        return "has an empty name in it"
+        return Translatable("has an empty name in it")
     if name == "..":
-        return "leads out of the memory folder"
+        return Translatable("leads out of the memory folder")
     if name.startswith("."):
-        return "has a hidden name in it; names that begin with a dot are not notes"
+        return Translatable("has a hidden name in it; names that begin with a dot are not notes")
     if "\\" in name:
-        return "has a backslash in it; folders are separated by /"
+        return Translatable("has a backslash in it; folders are separated by /")
     if not name.isprintable():
         kinds = {unicodedata.category(c) for c in name}
         if "Cs" in kinds:
-            return "is not valid UTF-8; rename it"
+            return Translatable("is not valid UTF-8; rename it")
         if kinds & {"Cc", "Zl", "Zp"}:
-            return "has a control character in it; rename it"
+            return Translatable("has a control character in it; rename it")
     if len(name.encode()) > NAME_MAX_BYTES:
-        return f"has a name of more than {NAME_MAX_BYTES} bytes in it"
+        return Translatable("has a name of more than {most} bytes in it", most=NAME_MAX_BYTES)
     if _DRIVE.match(name):
-        return "has a drive letter in it; rename it"
+        return Translatable("has a drive letter in it; rename it")
     if _DEVICE.fullmatch(name):
-        return "has a name that Windows reserves for a device; rename it"
+        return Translatable("has a name that Windows reserves for a device; rename it")
     return ""
 
 
@@ -82,7 +83,7 @@ def split_note_path(path: str) -> tuple[str, ...]:
     """Split a note's path into names. Raises `PathRefused` if it is not a plain relative path."""
     parts = _split_path(path)
     if not is_note_name(path):
-        raise PathRefused(f"{format_path(path)} is not a note; only .md files are.")
+        raise PathRefused("{path} is not a note; only .md files are.", path=format_path(path))
     return parts
 
 
@@ -90,7 +91,7 @@ def split_file_path(path: str) -> tuple[str, ...]:
     """Split the path of a file that is no note into names. Raises `PathRefused`."""
     parts = _split_path(path)
     if is_note_name(path):
-        raise PathRefused(f"{format_path(path)} is a note, not a file beside the notes.")
+        raise PathRefused("{path} is a note, not a file beside the notes.", path=format_path(path))
     return parts
 
 
@@ -98,18 +99,23 @@ def _split_path(path: str) -> tuple[str, ...]:
     asked = path
     if len(path) > PATH_MAX_CHARS:
         raise PathRefused(
-            f"{format_path(asked)} has {len(path):,} characters; a path has {PATH_MAX_CHARS:,} at most."
+            "{path} has {count:,} characters; a path has {most:,} at most.",
+            path=format_path(asked),
+            count=len(path),
+            most=PATH_MAX_CHARS,
         )
     while path.startswith("./"):
         path = path[2:]
     if not path:
         raise PathRefused("The note's path is missing; give one such as MEMORY.md or trips/oslo.md.")
     if path.startswith("/"):
-        raise PathRefused(f"{format_path(asked)} is absolute; give the path within the memory folder.")
+        raise PathRefused(
+            "{path} is absolute; give the path within the memory folder.", path=format_path(asked)
+        )
     parts = tuple(path.split("/"))
     for part in parts:
         if fault := find_name_fault(part):
-            raise PathRefused(f"{format_path(asked)} {fault}.")
+            raise PathRefused("{path} {fault}.", path=format_path(asked), fault=fault)
     return parts
 
 
@@ -151,17 +157,28 @@ def _follow_links(place: NotePath, path: str, split: Callable[[str], tuple[str, 
     real = os.path.realpath(joined)
     if real != joined:
         if not real.startswith(f"{place.root}/"):
-            raise PathRefused(f"{format_path(path)} leads out of the {folder.name or 'memory'} folder.")
+            raise PathRefused(
+                "{path} leads out of the {folder} folder.",
+                path=format_path(path),
+                folder=folder.name or "memory",
+            )
         inside = real[len(place.root) + 1 :]
         try:
             place = NotePath(folder, place.root, split(inside))
         except PathRefused as refused:
-            kind = "a note" if split is split_note_path else "a picture or the like"
+            if split is split_note_path:
+                raise PathRefused(
+                    "{path} is a link to a file that is not a note: {reason}",
+                    path=format_path(path),
+                    reason=refused,
+                ) from None
             raise PathRefused(
-                f"{format_path(path)} is a link to a file that is not {kind}: {refused}"
+                "{path} is a link to a file that is not a picture or the like: {reason}",
+                path=format_path(path),
+                reason=refused,
             ) from None
     if folder.excludes("/".join(place.parts)):
-        raise PathRefused(f"{format_path(path)} is left out by `exclude` under [[memory.folders]].")
+        raise PathRefused("{path} is left out by `exclude` under [[memory.folders]].", path=format_path(path))
     return place
 
 

@@ -16,16 +16,6 @@ def format_size(count: float) -> str:
     return f"{size:.1f} {unit}" if unit != "bytes" and size < 9.95 else f"{size:,.0f} {unit}"
 
 
-def format_duration(seconds: float) -> str:
-    """Return a duration such as `45 s`, `12 min 5 s` or `3 h 20 min`."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
-
-
 def format_rough_duration(seconds: float) -> str:
     """Return a rounded duration: `45 s`, `12 min`, `3 h`, `5 days`."""
     minutes, hours = round(seconds / 60), round(seconds / 3600)

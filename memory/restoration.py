@@ -41,7 +41,9 @@ def find_correction(notes: Notes, removed: TrashItem, *, block: str) -> LineCorr
             break
         stood, new = following.stood, following.new_lines
     if removed.stood and (line := find_restored(text, anchor=removed.stood, block=block)):
-        raise EditRefused(f"{removed.note}:{line} already says that again, so nothing was restored.")
+        raise EditRefused(
+            "{path}:{line} already says that again, so nothing was restored.", path=removed.note, line=line
+        )
     return None
 
 

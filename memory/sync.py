@@ -22,6 +22,7 @@ from memory.note_references import read_references
 from memory.note_source import LoadedNote, NoteSource
 from memory.progress import ReportProgress
 from memory.settings import ChunkSettings
+from memory.translatable import Translatable
 
 BATCH_BYTES = 4 * 1024 * 1024
 """Notes are indexed in transactions of about this many bytes: large enough to be fast, small enough for memory."""
@@ -153,7 +154,9 @@ class _FolderDiff:
         if faults:
             staying = on_disk - {stat.path for stat in self._to_read}
             self.problems += [
-                Problem(path, why, was_read=True) for path, why in faults.items() if path in staying
+                Problem(path, Translatable(why), was_read=True)
+                for path, why in faults.items()
+                if path in staying
             ]
         self._gone: list[str] = []
         if len(listing.unchanged) < len(stamps):
@@ -167,8 +170,11 @@ class _FolderDiff:
             and staying_notes * EMPTIED_SHARE <= len(stamps)
         ):
             raise IndexUnavailable(
-                f"the notes folder has only {staying_notes} of the {len(stamps)} notes in the shared index: mount the "
-                "shared storage; or, if they were deleted on purpose, run: commonplace memory index --rebuild"
+                "the notes folder has only {left} of the {all} notes in the shared index: mount the "
+                "shared storage; or, if they were deleted on purpose, run: commonplace memory index "
+                "--rebuild",
+                left=staying_notes,
+                all=len(stamps),
             )
 
     def apply_changes(self) -> int:
@@ -341,7 +347,7 @@ def _load_note(notes: NoteSource, stat: NoteStat, problems: list[Problem]) -> Lo
     except NoteMissing:
         return None
     except (NoteUnreadable, PathRefused) as error:
-        problems.append(Problem(stat.path, str(error), hides_notes=True))
+        problems.append(Problem(stat.path, error.text, hides_notes=True))
         return None
     if loaded.stat.path != stat.path:
         return None  # deleted meanwhile: `memory/a.md` resolves to `a.md` if only that exists
@@ -352,7 +358,7 @@ def _load_note(notes: NoteSource, stat: NoteStat, problems: list[Problem]) -> Lo
 
 def _find_fault(loaded: LoadedNote) -> str:
     if loaded.encoding == "windows-1252":
-        return "it is not UTF-8; other characters were read as Windows-1252"
+        return Translatable("it is not UTF-8; other characters were read as Windows-1252")
     return ""
 
 

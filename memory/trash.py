@@ -260,7 +260,9 @@ class Trash:
             disk.remove_stale_files(self._private / "tmp", pattern="note-*", seconds=LOCK_SECONDS)
             return delete_matching(self._folder, words)
         except OSError as error:
-            raise NoteUnwritable(f"The trash could not be written: {disk.reason(error)}.") from error
+            raise NoteUnwritable(
+                "The trash could not be written: {reason}.", reason=disk.reason(error)
+            ) from error
 
 
 @contextlib.contextmanager
@@ -268,7 +270,7 @@ def _translate_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise NoteUnreadable(f"The trash could not be read: {disk.reason(error)}.") from error
+        raise NoteUnreadable("The trash could not be read: {reason}.", reason=disk.reason(error)) from error
 
 
 def _assign_numbers(stamps: Collection[str]) -> Mapping[str, str]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from memory.disk import reason
 from memory.file_systems import find_eventless_mount, read_mounts
 from memory.paths import find_name_fault, format_path, is_note_name
+from memory.translatable import Translatable
 
 if TYPE_CHECKING:
     from watchfiles._rust_notify import RustNotify
@@ -210,11 +211,17 @@ class Watcher:
         if not self._alive:
             return "off", ""
         if not self._seen.readable:
-            return "waiting", self._seen.fault or "the folder does not exist"
+            return "waiting", self._seen.fault or Translatable("the folder does not exist")
         if self._events is None:
-            return ("polling", self._no_events) if self._no_events else ("waiting", "it is being set up")
+            return (
+                ("polling", self._no_events)
+                if self._no_events
+                else ("waiting", Translatable("it is being set up"))
+            )
         if self._eventless:
-            return "polling", f"the notes lie on {self._eventless}, which does not report changes by others"
+            return "polling", Translatable(
+                "the notes lie on {kind}, which does not report changes by others", kind=self._eventless
+            )
         return "events", ""
 
     def _pause(self) -> float:
@@ -320,7 +327,7 @@ class Watcher:
         try:
             self._events = await _run(thread, lambda: _open_watch(paths))
         except FileNotFoundError:  # a folder was deleted meanwhile; the next scan shows that
-            self._no_events, self._rewatch = "folders come and go", True
+            self._no_events, self._rewatch = Translatable("folders come and go"), True
         except (ImportError, OSError, RuntimeError) as error:
             self._no_events = _explain_missing_events(error)
 
@@ -367,12 +374,14 @@ def _explain_missing_events(error: Exception) -> str:
     """Return the reason, with the fix, in one line."""
     text = str(error)
     if "watch limit reached" in text:
-        return "the system's limit of watched folders is reached; raise fs.inotify.max_user_watches"
+        return Translatable(
+            "the system's limit of watched folders is reached; raise fs.inotify.max_user_watches"
+        )
     if "Too many open files" in text:
-        return (
+        return Translatable(
             "the system's limit of watchers is reached; raise fs.inotify.max_user_instances (or `ulimit -n`)"
         )
-    return format_path(f"the system's events are not available: {text}")
+    return Translatable("the system's events are not available: {error}", error=format_path(text))
 
 
 def explain_missing_events(folder: Path, write: Callable[[], object], *, seconds: float = 2.0) -> str:
@@ -388,7 +397,9 @@ def explain_missing_events(folder: Path, write: Callable[[], object], *, seconds
         return _explain_missing_events(error)
     finally:
         events.close()
-    return "" if isinstance(told, set) and told else "the system sends no events for changes there"
+    return (
+        "" if isinstance(told, set) and told else Translatable("the system sends no events for changes there")
+    )
 
 
 def _scan_folder(folder: Path, excludes: ExcludesFolder) -> _Scan:

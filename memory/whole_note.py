@@ -8,6 +8,7 @@ from memory.errors import EditRefused, NoteChanged
 from memory.formatting import clean_text
 from memory.line_diff import compare_lines, split_lines
 from memory.line_reversal import LinesReplacement
+from memory.translatable import Translatable
 from memory.write_recovery import compute_digest
 
 
@@ -32,9 +33,15 @@ def find_edit_fault(note: DecodedNote, *, path: str, blank: Callable[[str], str]
     """
     if not note.clean:
         encoding = "UTF-8" if note.unit == 1 else note.codec.upper()
-        return f"{path} is not valid {encoding}; save it as UTF-8 in an editor first."
+        return Translatable(
+            "{path} is not valid {encoding}; save it as UTF-8 in an editor first.",
+            path=path,
+            encoding=encoding,
+        )
     if "\0" in note.raw:
-        return f"{path} has NUL characters in it, which a form cannot keep; edit it in an editor."
+        return Translatable(
+            "{path} has NUL characters in it, which a form cannot keep; edit it in an editor.", path=path
+        )
     return find_hidden_fault(note.text, path=path, blank=blank)
 
 
@@ -42,16 +49,17 @@ def find_hidden_fault(text: str, *, path: str, blank: Callable[[str], str]) -> s
     """Return a sentence that a note has hidden lines, which nobody may move, copy or overwrite; "" if it has none."""
     if blank(text) == text:
         return ""
-    return (
-        f"{path} has lines that you asked me to forget. Now that its folder may be changed, send /forget again; "
-        "then they are gone, and the note can be changed."
+    return Translatable(
+        "{path} has lines that you asked me to forget. Now that its folder may be changed, send /forget again; "
+        "then they are gone, and the note can be changed.",
+        path=path,
     )
 
 
 def check_version(data: bytes, digest: str, *, path: str) -> None:
     """Raise `NoteChanged` if a note is no longer the version with this digest."""
     if compute_digest(data) != digest:
-        raise NoteChanged(f"{path} has changed in the meantime; nothing was written.")
+        raise NoteChanged("{path} has changed in the meantime; nothing was written.", path=path)
 
 
 def rewrite(note: DecodedNote, text: str, *, path: str) -> LinesReplacement:
@@ -69,5 +77,5 @@ def rewrite(note: DecodedNote, text: str, *, path: str) -> LinesReplacement:
     ]
     change = compare_lines(before, "".join(f"{line}\n" for line in kept))
     if change.old == change.new:
-        raise EditRefused(f"{path} already says that; nothing was changed.")
+        raise EditRefused("{path} already says that; nothing was changed.", path=path)
     return LinesReplacement(change.line, change.old, change.new)

@@ -20,8 +20,10 @@ from bot.commands.registry import COMMANDS
 from bot.language.catalogs import DOMAIN, LOCALES
 from bot.language.codes import ENGLISH, LANGUAGES
 from bot.language.text import Plural
+from bot.setup import english as setup_english
 from bot.web.page.rendering import TEMPLATES, template_environment
 from bot.web.page.translation import catalog_text
+from scripts.marked_texts import list_marked_texts
 
 HEADER = "# The texts of Commonplace in another language. After a change: make languages\n#"
 WIDTH = 110
@@ -36,14 +38,14 @@ class FoundText:
 
     id: MessageId
     place: str
-    """Its constant, the command that it explains, or its template."""
+    """Its constant, the command that it explains, its template, or its file."""
     context: str = ""
     """What is meant, where the same English text has another meaning elsewhere."""
 
 
 def list_texts() -> Iterator[FoundText]:
     """Yield each text that is translated."""
-    for name, value in vars(english).items():
+    for name, value in (*vars(english).items(), *vars(setup_english).items()):
         if name.isupper() and name not in english.UNTRANSLATED | {"UNTRANSLATED"}:
             yield from (FoundText(text, name) for text in _texts_in(value))
     for command in COMMANDS:
@@ -51,6 +53,7 @@ def list_texts() -> Iterator[FoundText]:
         yield from (FoundText(option.help, f"/{command.name} {option.usage}") for option in command.options)
     for file in sorted(TEMPLATES.glob("*.html")):
         yield from _texts_of_template(file)
+    yield from (FoundText(text, file) for file, text in list_marked_texts())
 
 
 def _texts_in(value: object) -> Iterator[MessageId]:

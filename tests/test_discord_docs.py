@@ -25,6 +25,7 @@ from bot import english
 from bot.cli.main import build_parser
 from bot.commands.registry import COMMANDS
 from bot.config.settings import ConfigError, load_settings
+from scripts.marked_texts import list_marked_texts
 from tests.fakes.commonplace import Commonplace
 from tests.fakes.discord_api import wire
 from tests.fakes.discord_api.chats import Channel, Guild, Message
@@ -74,6 +75,8 @@ def own_words() -> Iterator[str]:
             for text in texts:
                 if isinstance(text, str):
                     yield re.sub(r"\{[^{}]*\}", ANYTHING, text)
+    for _, text in list_marked_texts():
+        yield re.sub(r"\{[^{}]*\}", ANYTHING, text)
     at_terminal = f"{english.PAIR_ASKING}\n\n{english.PAIR_BECOME_OWNER}"
     yield re.sub(r"\{[^{}]*\}", ANYTHING, at_terminal)
     closed: Any = SimpleNamespace(close_code=4000)
@@ -190,7 +193,7 @@ def test_the_numbers_of_permissions_are_those_of_the_table() -> None:
 def test_the_address_that_adds_the_bot_has_the_scopes_that_the_program_asks_for_too() -> None:
     address = INVITE.format(id="APPLICATION_ID")
     (scopes,) = set(re.findall(r"authorize\?client_id=APPLICATION_ID&scope=([\w.+]+)", PAGE + address))
-    assert f"&scope={scopes} " in command_registration.NO_SCOPE
+    assert f"&scope={scopes} " in command_registration.lacks_scope("Home", 1)
 
 
 def test_what_was_missed_is_answered_for_as_long_as_the_page_says() -> None:

@@ -27,6 +27,7 @@ from bot import english
 from bot.cli.main import build_parser
 from bot.commands.registry import COMMANDS
 from bot.config.settings import ConfigError, load_settings
+from scripts.marked_texts import list_marked_texts
 from tests.fakes.bot_api.chats import Chat
 from tests.fakes.bot_api.faults import Fault
 from tests.fakes.bot_api.people import Person
@@ -77,6 +78,8 @@ def own_words() -> Iterator[str]:
             for text in texts:
                 if isinstance(text, str):
                     yield re.sub(r"\{[^{}]*\}", ANYTHING, text)
+    for _, text in list_marked_texts():
+        yield re.sub(r"\{[^{}]*\}", ANYTHING, text)
     at_terminal = f"{english.PAIR_ASKING}\n\n{english.PAIR_BECOME_OWNER}"
     yield re.sub(r"\{[^{}]*\}", ANYTHING, at_terminal)
     yield connection_health.describe_error(TelegramError(ANYTHING))

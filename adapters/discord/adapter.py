@@ -54,6 +54,7 @@ from bot.recent_dict import RecentDict
 from bot.sanitize import one_line
 from bot.supervisor import Supervisor
 from bot.tasks import BackgroundTasks
+from memory.translatable import join_texts
 
 if TYPE_CHECKING:
     from bot.access import Access, Standing
@@ -166,7 +167,7 @@ class DiscordAdapter:
         problem = self._registration.problem
         if self._health.state != "up" or not problem:
             return self._health
-        return ChannelHealth("up", "; ".join(filter(None, [self._health.detail, problem])))
+        return ChannelHealth("up", join_texts(self._health.detail, problem))
 
     def serves(self, chat: ChatId) -> bool:
         """Return whether a chat belongs to Discord."""

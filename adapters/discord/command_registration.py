@@ -16,18 +16,13 @@ from adapters.discord.slash_commands import make_payload
 from bot.channel_store import ChannelStore
 from bot.commands.command import Command
 from bot.sanitize import one_line
+from memory.translatable import Translatable, map_fields
 
 log = logging.getLogger(__name__)
 
 PAUSES = (5.0, 30.0, 120.0, 600.0, 1800.0)
 """Seconds before each retry while Discord is unreachable; the last one repeats."""
 MISSING_ACCESS = 50001
-NO_SCOPE = (
-    "the slash commands cannot be shown in the server {guild}: the bot was added to it without the scope "
-    "applications.commands; open https://discord.com/oauth2/authorize?client_id={application}"
-    "&scope=bot+applications.commands and add it again"
-)
-NOT_SHOWN = "the slash commands could not be updated: {why}"
 
 _PREFIX = "commands:"
 _EVERYWHERE = 0
@@ -94,12 +89,12 @@ class CommandRegistration:
                 else:
                     await http.bulk_upsert_guild_commands(application, place, payload)
             except discord.RateLimited as limited:
-                self._log_once(NOT_SHOWN.format(why=describe_error(limited)))
+                self._log_once(_not_updated(limited))
                 wait = limited.retry_after
             except (discord.HTTPException, aiohttp.ClientError, OSError) as error:
                 if isinstance(error, discord.HTTPException) and error.status < 500 and error.status != 429:
                     return self._handle_refusal(application, place, payload, error)
-                self._log_once(NOT_SHOWN.format(why=describe_error(error)))
+                self._log_once(_not_updated(error))
             except RuntimeError:
                 if not client.is_closed():
                     raise
@@ -119,9 +114,9 @@ class CommandRegistration:
         if place != _EVERYWHERE and not payload and error.status in (403, 404):
             return True  # the bot has left the guild, and its commands are gone
         if isinstance(error, discord.Forbidden) and error.code == MISSING_ACCESS:
-            self.problem = NO_SCOPE.format(guild=place, application=application)
+            self.problem = lacks_scope(place, application)
         else:
-            self.problem = one_line(NOT_SHOWN.format(why=describe_error(error)))
+            self.problem = _not_updated(error)
         self._log_once(self.problem)
         return False
 
@@ -130,3 +125,19 @@ class CommandRegistration:
         if problem != self._logged:
             log.warning("Discord: %s", one_line(problem))
         self._logged = problem
+
+
+def lacks_scope(guild: object, application: object) -> Translatable:
+    """Return the problem that a server does not let this application show its commands, and its remedy."""
+    return Translatable(
+        "the slash commands cannot be shown in the server {guild}: the bot was added to it without the scope "
+        "applications.commands; open https://discord.com/oauth2/authorize?client_id={application}"
+        "&scope=bot+applications.commands and add it again",
+        guild=guild,
+        application=application,
+    )
+
+
+def _not_updated(error: Exception) -> Translatable:
+    reason = map_fields(describe_error(error), one_line)
+    return Translatable("the slash commands could not be updated: {reason}", reason=reason)

@@ -19,23 +19,28 @@ from adapters.backoff import Backoff, BackoffTimes, add_jitter
 from adapters.discord.private_api import LibraryChanged
 from adapters.health_reports import LOG_AFTER_FAILURES, HealthReports
 from bot.messages import ChannelHealth
+from memory.translatable import Translatable, TranslatableError
 
 PORTAL = "discord.com/developers/applications"
-UNKNOWN_BOT = (
+UNKNOWN_BOT = Translatable(
     "Discord does not know the bot's token: it is mistyped or was reset; set discord.token to a new "
-    f"one from {PORTAL} → your application → Bot → Reset Token, and restart"
+    "one from {portal} → your application → Bot → Reset Token, and restart",
+    portal=PORTAL,
 )
-INTENT_OFF = (
+INTENT_OFF = Translatable(
     "Discord does not let the bot read messages that do not mention it: turn on Message Content Intent at "
-    f"{PORTAL} → your application → Bot → Privileged Gateway Intents, and restart"
+    "{portal} → your application → Bot → Privileged Gateway Intents, and restart",
+    portal=PORTAL,
 )
-OUTDATED = "Discord rejects requests from this version: upgrade Commonplace"
-SHARDS_REQUIRED = (
+OUTDATED = Translatable("Discord rejects requests from this version: upgrade Commonplace")
+SHARDS_REQUIRED = Translatable(
     "Discord requires several connections for this bot, because it is in very many servers, but does not say how "
     "many: leave some servers, or ask Discord's support"
 )
-SESSIONS_USED_UP = "Discord does not let the bot connect for now, because it has connected too often"
-CONNECTION_LOST = "Discord cannot be reached: the connection was lost"
+SESSIONS_USED_UP = Translatable(
+    "Discord does not let the bot connect for now, because it has connected too often"
+)
+CONNECTION_LOST = Translatable("Discord cannot be reached: the connection was lost")
 MAX_REFUSAL_SECONDS = 86_400.0
 """Longest wait in seconds that Discord may impose at once; it may then repeat it."""
 AUTHENTICATION_FAILED = 4004
@@ -69,14 +74,14 @@ class ReconnectTimes(BackoffTimes):
     """Between two session starts, as Discord requires."""
 
 
-class ConnectionLost(Exception):
+class ConnectionLost(TranslatableError):
     """The connection was lost, and the library did not restore it in time."""
 
     def __init__(self) -> None:
         super().__init__(CONNECTION_LOST)
 
 
-class TooManySessions(Exception):
+class TooManySessions(TranslatableError):
     """Too many new sessions; Discord resets the token of a bot that continues."""
 
     def __init__(self, seconds: float = 0.0) -> None:
@@ -180,29 +185,33 @@ def describe_error(error: BaseException) -> str:
         return INTENT_OFF
     match error:
         case ConnectionLost() | TooManySessions() | LibraryChanged():
-            return str(error)
+            return error.text
         case ConnectionClosed() if error.code in SHARD_CODES:
             return SHARDS_REQUIRED
         case ConnectionClosed() if error.code in VERSION_CODES:
             return OUTDATED
         case ConnectionClosed():
-            return f"Discord cannot be reached: it closed the connection ({error.code})"
+            return Translatable(
+                "Discord cannot be reached: it closed the connection ({code})", code=error.code
+            )
         case RateLimited():
-            return f"Discord is rate-limiting the bot for {error.retry_after:.0f} s"
+            return Translatable(
+                "Discord is rate-limiting the bot for {seconds:.0f} s", seconds=error.retry_after
+            )
         case HTTPException() if error.status < 500:
-            return f"Discord refused a request: {_discord_message(error)}"
+            return Translatable("Discord refused a request: {error}", error=_discord_message(error))
         case HTTPException():
-            return f"Discord cannot be reached: {_discord_message(error)}"
+            return Translatable("Discord cannot be reached: {error}", error=_discord_message(error))
         case TimeoutError() | asyncio.TimeoutError():
-            return "Discord cannot be reached: it does not answer"
+            return Translatable("Discord cannot be reached: it does not answer")
         case GatewayNotFound():
-            return "Discord cannot be reached: it does not say where to connect"
+            return Translatable("Discord cannot be reached: it does not say where to connect")
         case aiohttp.ClientResponseError():  # its text holds the URL, which may grant access to a file or command
-            return f"Discord cannot be reached: {error.status} {error.message}"
+            return Translatable("Discord cannot be reached: {error}", error=f"{error.status} {error.message}")
         case aiohttp.ClientError() | OSError():
             said = str(error).replace(" ssl:default", "") or type(error).__name__
-            return f"Discord cannot be reached: {said}"
-    return f"Discord cannot be reached: {type(error).__name__}"
+            return Translatable("Discord cannot be reached: {error}", error=said)
+    return Translatable("Discord cannot be reached: {error}", error=type(error).__name__)
 
 
 def _discord_message(error: HTTPException) -> str:

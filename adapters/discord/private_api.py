@@ -20,6 +20,7 @@ import yarl
 
 from adapters.backoff import Backoff, BackoffTimes, add_jitter
 from memory.installation import how_to_install
+from memory.translatable import Translatable, TranslatableError
 
 if TYPE_CHECKING:
     from discord.http import HTTPClient, MultipartParameters
@@ -27,10 +28,6 @@ if TYPE_CHECKING:
 
 TESTED = "2.7.1"
 """The version that was tested."""
-CHANGED = (
-    "discord.py {version} has no {missing}: install the version that Commonplace was tested with ({command})"
-)
-
 NAMES: Mapping[str, tuple[str, ...]] = {
     "aiohttp:ClientResponse._body": (),
     "discord:Message": ("state", "channel", "data"),
@@ -96,12 +93,19 @@ STEADY_SECONDS = 5.0
 _END_OF_PACKED = b"\x00\x00\xff\xff"
 
 
-class LibraryChanged(Exception):
+class LibraryChanged(TranslatableError):
     """The installed discord.py lacks a name that we use; the text is one line with the remedy."""
 
-    def __init__(self, missing: str) -> None:
-        command = how_to_install(f"discord.py=={TESTED}")
-        super().__init__(CHANGED.format(version=discord.__version__, missing=missing, command=command))
+    def __init__(self, *, missing: str) -> None:
+        super().__init__(
+            Translatable(
+                "discord.py {version} has no {missing}: install the version that Commonplace was tested with "
+                "({command})",
+                version=discord.__version__,
+                missing=missing,
+                command=how_to_install(f"discord.py=={TESTED}"),
+            )
+        )
 
 
 class UnreadableEventListener(Protocol):
@@ -126,15 +130,15 @@ def check_library() -> None:
         takes_any = any(each.kind is each.VAR_KEYWORD for each in accepted.values())
         for parameter in parameters:
             if parameter not in accepted and not takes_any:
-                raise LibraryChanged(f"parameter {parameter} of {name.replace(':', '.')}")
+                raise LibraryChanged(missing=f"parameter {parameter} of {name.replace(':', '.')}")
     if "_state" not in discord.Interaction.__slots__:
-        raise LibraryChanged("discord.Interaction._state")
+        raise LibraryChanged(missing="discord.Interaction._state")
     client = discord.Client(intents=discord.Intents.none())
     for path in CLIENT_ATTRIBUTES:
         at: Any = client
         for part in path.split("."):
             if not hasattr(at, part):
-                raise LibraryChanged(f"discord.Client.{path}")
+                raise LibraryChanged(missing=f"discord.Client.{path}")
             at = getattr(at, part)
 
 
@@ -145,7 +149,7 @@ def _find_name(name: str) -> Any:
         for part in path.split("."):
             at = getattr(at, part)
     except (ImportError, AttributeError) as error:
-        raise LibraryChanged(name.replace(":", ".")) from error
+        raise LibraryChanged(missing=name.replace(":", ".")) from error
     return at
 
 

@@ -48,6 +48,7 @@ from bot.sanitize import one_line
 from bot.state.database import StateFault
 from bot.supervisor import Supervisor
 from bot.tasks import BackgroundTasks
+from memory.translatable import Translatable, join_texts
 
 log = logging.getLogger(__name__)
 
@@ -58,9 +59,6 @@ AT_ONCE = 4
 MAX_DELETED = 1000
 NAMED = 3
 """Channels named in a log line."""
-NO_HISTORY = (
-    "missed messages in {channels} cannot be read: give the bot the permission Read Message History there"
-)
 DIRECTS_TASK = "discord direct conversations"
 """Name of the task that opens them, as shown to owners."""
 GUILDS, SHARD_AWAY, DIRECTS = "guilds of {shard}", "{shard} is away", "direct conversations"
@@ -593,8 +591,14 @@ class Receiver:
         lines = [self._refusal, INTENT_OFF if self._is_text_hidden else ""]
         if names := [f"#{name}" for name in self._unread.values()]:
             more = ["…"] if len(names) > NAMED else []
-            lines.append(NO_HISTORY.format(channels=", ".join([*names[:NAMED], *more])))
-        self._set_problem("; ".join(filter(None, lines)))
+            lines.append(
+                Translatable(
+                    "missed messages in {channels} cannot be read: give the bot the permission Read Message "
+                    "History there",
+                    channels=", ".join([*names[:NAMED], *more]),
+                )
+            )
+        self._set_problem(join_texts(*lines))
 
 
 def _message_number(received: ReceivedMessage) -> int:

@@ -10,6 +10,7 @@ from bot.doctor.check import Check
 from bot.doctor.http_probe import HttpProbe, ProbeAnswer, ProbeFailed
 from bot.setup.channel_setup import CHECK_NETWORK, Account, BotAccount, CannotListen
 from memory.http_responses import one_line
+from memory.translatable import Translatable
 
 INVITE = (
     "https://discord.com/oauth2/authorize?client_id={id}&scope=bot+applications.commands"
@@ -23,7 +24,7 @@ MEND = "it is mistyped or was reset: on the Bot page, Reset Token gives you a ne
 class DiscordSetup:
     """See `ChannelSetup`."""
 
-    where = (
+    where = Translatable(
         "Create an application at https://discord.com/developers/applications; on its Bot page, press Reset Token "
         "to get a token."
     )

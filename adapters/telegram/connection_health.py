@@ -11,16 +11,17 @@ from telegram.error import Conflict, EndPointNotFound, InvalidToken, NetworkErro
 from adapters.backoff import Backoff, BackoffTimes, add_jitter
 from adapters.health_reports import LOG_AFTER_FAILURES, HealthReports
 from bot.messages import ChannelHealth, bounded_wait
+from memory.translatable import Translatable
 
-UNKNOWN_BOT = (
+UNKNOWN_BOT = Translatable(
     "Telegram does not know the bot's token: it is mistyped or was revoked; set telegram.token to the one "
     "that @BotFather shows, and restart"
 )
-OTHER_PROGRAM = (
+OTHER_PROGRAM = Translatable(
     "another program is using this bot's token, so messages may go there: stop it, or use another bot's token here "
     "(telegram.token)"
 )
-OTHER_WEBHOOK = (
+OTHER_WEBHOOK = Translatable(
     "another program has set a webhook for this bot, so messages may go there: stop it, or use another bot's token "
     "here (telegram.token)"
 )
@@ -40,6 +41,10 @@ class ReconnectTimes(BackoffTimes):
     """Between attempts while another program keeps using the token."""
     token: float = 600.0
     """Between attempts while the token is rejected."""
+
+
+class AnswerInvalid(TelegramError):
+    """The library crashed on Telegram's answer; the text names the error."""
 
 
 class AddressRefused(TelegramError):
@@ -115,7 +120,7 @@ def translate_library_errors() -> Iterator[None]:
     try:
         yield
     except (LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
-        raise TelegramError(f"its answer is invalid ({type(error).__name__})") from error
+        raise AnswerInvalid(type(error).__name__) from error
 
 
 def retry_after_seconds(error: RetryAfter) -> float:
@@ -143,12 +148,16 @@ def describe_error(error: BaseException) -> str:
         case Conflict():
             return OTHER_WEBHOOK if "webhook" in str(error).lower() else OTHER_PROGRAM
         case RetryAfter():
-            return f"Telegram is rate-limiting the bot for {retry_after_seconds(error):.0f} s"
+            return Translatable(
+                "Telegram is rate-limiting the bot for {seconds:.0f} s", seconds=retry_after_seconds(error)
+            )
         case AddressRefused():
-            return f"Telegram rejects telegram.webhook_url: {error}"
+            return Translatable("Telegram rejects telegram.webhook_url: {error}", error=error)
+        case AnswerInvalid():
+            return Translatable("Telegram cannot be reached: its answer is invalid ({error})", error=error)
         case TelegramError():
             said = str(error).partition(_PAGE)[0]
-            return f"Telegram cannot be reached: {said}"
+            return Translatable("Telegram cannot be reached: {error}", error=said)
         case TimeoutError():
-            return "Telegram cannot be reached: it does not answer"
+            return Translatable("Telegram cannot be reached: it does not answer")
     return str(error)

@@ -14,6 +14,7 @@ from bot.doctor.check import Check
 from bot.doctor.http_probe import HttpProbe, ProbeAnswer, ProbeFailed
 from bot.setup.channel_setup import CHECK_NETWORK, Account, BotAccount, CannotListen, HookIsSet
 from memory.http_responses import one_line
+from memory.translatable import Translatable
 
 POLL_SECONDS = 5
 PAUSE_SECONDS = 1.0
@@ -30,7 +31,9 @@ MEND = "it is mistyped or revoked: @BotFather shows the right one (/mybots)"
 class TelegramSetup:
     """See `ChannelSetup`."""
 
-    where = "Send /newbot to @BotFather on Telegram (https://t.me/BotFather); it gives you a token."
+    where = Translatable(
+        "Send /newbot to @BotFather on Telegram (https://t.me/BotFather); it gives you a token."
+    )
     can_listen = True
 
     def find_token(self, typed: str) -> str:

@@ -19,6 +19,7 @@ from adapters.telegram.connection_health import (
 from adapters.telegram.incoming import ALLOWED_UPDATES
 from bot.messages import ChannelHealth, NotAccepted
 from bot.web.webhooks import WebhookRoute
+from memory.translatable import Translatable
 
 if TYPE_CHECKING:
     from bot.config.telegram import TelegramSettings
@@ -27,11 +28,7 @@ SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - its name
 CHECK_SECONDS = 300.0
 """Seconds between two checks that Telegram knows the address and reaches it."""
 ASK_SECONDS = 30.0
-WEBHOOK_UNREACHABLE = (
-    "Telegram cannot reach telegram.webhook_url ({error}); updates waiting: {count}. Check the proxy, its "
-    "certificate and the host name, or set telegram.mode to polling"
-)
-REPLACED = "another program had set its own webhook for this bot; it has been replaced by ours"
+REPLACED = Translatable("another program had set its own webhook for this bot; it has been replaced by ours")
 
 UpdateHandler = Callable[[Mapping[str, Any]], Awaitable[object]]
 
@@ -146,7 +143,12 @@ class Webhook:
             return REPLACED
         if not (info.pending_update_count and info.last_error_message):
             return ""
-        return WEBHOOK_UNREACHABLE.format(error=info.last_error_message, count=info.pending_update_count)
+        return Translatable(
+            "Telegram cannot reach telegram.webhook_url ({error}); updates waiting: {count}. Check the proxy, its "
+            "certificate and the host name, or set telegram.mode to polling",
+            error=info.last_error_message,
+            count=info.pending_update_count,
+        )
 
 
 def webhook_paths(token: str, webhook_url: str) -> Sequence[str]:

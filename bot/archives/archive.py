@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -28,6 +29,7 @@ from bot.state.snapshot import SnapshotStopped
 from memory import disk, hidden_lines
 from memory.errors import NoteUnreadable
 from memory.paths import NAME_MAX_BYTES, format_path
+from memory.translatable import Translatable, map_fields
 
 FORMAT = 3
 """1: always with the notes; 2: may be without them; 3: may have hidden lines. Each archive names the lowest version
@@ -125,7 +127,7 @@ def write_archive(
         try:
             hidden_lines.read_hidden_lines(hidden)
         except NoteUnreadable as fault:  # with it, the archive could not be restored
-            problems.append(str(fault))
+            problems.append(fault.text)
             hidden = None
     with (
         gzip.GzipFile(filename="", fileobj=target, mode="wb", compresslevel=6) as packed,
@@ -147,16 +149,16 @@ def write_archive(
             except FileNotFoundError:
                 continue  # gone meanwhile
             except _SourceError as fault:
-                problems.append(f"{format_path(name)}: {fault}")
+                problems.append(Translatable("{path}: {reason}", path=format_path(name), reason=str(fault)))
                 continue
             copy.seek(0)
             member = f"{NOTES}/{name}"
             mode = found.st_mode & 0o777
             _add(tar, member, copy, size=found.st_size, mode=mode, mtime=int(found.st_mtime), stopped=stopped)
             tally.add(member, found.st_size, digest)
-        problems = [one_line(problem, limit=300) for problem in problems]
+        problems = [map_fields(problem, partial(one_line, limit=300)) for problem in problems]
         if len(problems) > MAX_PROBLEMS:
-            problems[MAX_PROBLEMS:] = [f"and {len(problems) - MAX_PROBLEMS} more"]
+            problems[MAX_PROBLEMS:] = [Translatable("and {count} more", count=len(problems) - MAX_PROBLEMS)]
         manifest = tally.manifest(
             made_at=made_at, version=version, problems=problems, notes=notes is not None
         )
@@ -189,7 +191,9 @@ def _walk_files(notes: Path, problems: list[str]) -> Iterator[tuple[str, str, in
         except FileNotFoundError:
             continue
         except OSError as error:
-            problems.append(f"{format_path(folder) or '.'}: {disk.reason(error)}")
+            problems.append(
+                Translatable("{path}: {reason}", path=format_path(folder) or ".", reason=disk.reason(error))
+            )
             continue
         try:
             with os.scandir(fd) as entries:

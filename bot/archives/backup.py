@@ -19,6 +19,7 @@ from bot.state.database import StateFault
 from bot.state.snapshot import SnapshotStopped, check_database, copy_database
 from bot.version import VERSION
 from memory import disk, hidden_lines
+from memory.translatable import Translatable
 
 if TYPE_CHECKING:
     from bot.archives.archive import Manifest
@@ -151,7 +152,9 @@ class Backups:
                 self._contents[_version(name, os.fstat(file.fileno()))] = contents
                 return contents
         except OSError as error:
-            raise BackupError(f"{name} cannot be read: {disk.reason(error)}") from error
+            raise BackupError(
+                "{file} cannot be read: {reason}", file=name, reason=disk.reason(error)
+            ) from error
 
     def _find_made(self, mark: str) -> Backup | None:
         from bot.archives.archive import read_archive
@@ -195,21 +198,25 @@ class Backups:
             target = self._target(file, f"commonplace-{kind}{now:{_STAMP}}", mark)
             return self._write(target, now, stopped, notes=notes)
         except StateFault as fault:
-            raise BackupError(f"no backup was made: {fault}") from fault
+            raise BackupError("no backup was made: {reason}", reason=fault) from fault
         except OSError as error:
-            told = f"{file} could not be written: {disk.reason(error)}"
-            raise BackupError(f"no backup was made: {told}") from error
+            told = Translatable("{file} could not be written: {reason}", file=file, reason=disk.reason(error))
+            raise BackupError("no backup was made: {reason}", reason=told) from error
 
     def _target(self, file: Path, name: str, mark: str) -> Path:
         """Return the path of the new archive. Raises BackupError rather than overwrite a file."""
         if not file.is_dir():
             if os.path.lexists(file):
-                raise BackupError(f"{file} already exists and was left unchanged; give another name")
+                raise BackupError(
+                    "{file} already exists and was left unchanged; give another name", file=file
+                )
             if not file.parent.is_dir():
-                raise BackupError(f"the folder {file.parent} does not exist; create it first")
+                raise BackupError("the folder {folder} does not exist; create it first", folder=file.parent)
         folder = file if file.is_dir() else file.parent
         if folder.resolve().is_relative_to(self._notes.resolve()):
-            raise BackupError(f"{folder} is inside the folder of your notes; put the backup somewhere else")
+            raise BackupError(
+                "{folder} is inside the folder of your notes; put the backup somewhere else", folder=folder
+            )
         if folder is not file:
             return file
         end = f"-{mark}{SUFFIX}" if mark else SUFFIX
@@ -254,7 +261,9 @@ class Backups:
                     raise OSError(errno.EIO, os.strerror(errno.EIO))
                 size = os.fstat(fd).st_size
             if os.path.lexists(target):
-                raise BackupError(f"{target} already exists and was left unchanged; give another name")
+                raise BackupError(
+                    "{file} already exists and was left unchanged; give another name", file=target
+                )
             draft.rename(target)
             if target.parent == self.folder:
                 self._contents[_version(target.name, target.stat())] = written

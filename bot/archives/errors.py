@@ -1,7 +1,9 @@
 """Errors of backups and restores."""
 
+from memory.translatable import TranslatableError
 
-class BackupError(Exception):
+
+class BackupError(TranslatableError):
     """A backup could not be made or restored; the text is one line that says how to fix it."""
 
 

@@ -36,6 +36,9 @@ def run_init(options: argparse.Namespace, *, config: Path | None, workspace: Pat
 
 
 def _run_init(options: argparse.Namespace, *, config: Path | None, workspace: Path | None) -> int:
+    from bot.language.codes import ENGLISH, closest_language
+    from bot.language.current import speaking
+    from bot.language.system import system_language
     from bot.setup.prompts import open_prompt
     from bot.setup.questions import Questions
     from bot.setup.setup import Setup
@@ -50,7 +53,9 @@ def _run_init(options: argparse.Namespace, *, config: Path | None, workspace: Pa
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not options.yes
     _check_purpose(file, step, given, at_terminal=at_terminal)
     files = _open_files(file, _choose_workspace(file, workspace))
-    with asyncio.Runner() as runner:
+    # What flags alone say is read by scripts, too.
+    language = closest_language(files.settings().agent.language, system_language(os.environ))
+    with speaking(language if at_terminal else ENGLISH), asyncio.Runner() as runner:
         questions = Questions(given, open_prompt() if at_terminal else None)
         setup = Setup(files, questions, os.environ, runner)
         if not at_terminal:

@@ -50,7 +50,7 @@ class LeaseConnection:
         Raises MemoryFault if that fails or takes longer than `seconds`.
         """
         if not self.is_open:
-            raise self._fault or ServerUnreachable(f"{self._server.shown} does not answer")
+            raise self._fault or ServerUnreachable("{server} does not answer", server=self._server.shown)
         answer: asyncio.Future[Answer] = self._loop.create_future()
         self._listen(False)
         self._jobs.put((work, answer))
@@ -60,7 +60,9 @@ class LeaseConnection:
         except TimeoutError:
             self.abort()
             raise ServerUnreachable(
-                f"{self._server.shown} has not answered for {seconds:g} seconds"
+                "{server} has not answered for {seconds:g} seconds",
+                server=self._server.shown,
+                seconds=seconds,
             ) from None
         except BaseException:
             self.abort()

@@ -12,7 +12,7 @@ from bot import english, phrases
 from bot.access import TERMINAL
 from bot.commands.command import CommandCall
 from bot.config.errors import ConfigError
-from bot.language.text import join_sentences
+from bot.language.text import join_sentences, localize
 from bot.process_lock import service_pid
 from bot.quantities import size_in_words
 from bot.sanitize import one_line
@@ -37,7 +37,7 @@ async def make_backup(call: CommandCall, services: Services) -> str:
     except BackupError as fault:
         return phrases.NOT_BACKED_UP.format(reason=fault)
     if made.problems:
-        problems = "\n".join(f"- {problem}" for problem in made.problems)
+        problems = "\n".join(f"- {localize(problem)}" for problem in made.problems)
         return phrases.BACKED_UP_IN_PART.format(file=made.file, problems=problems)
     return phrases.BACKED_UP.format(files=made.files, size=size_in_words(made.size), file=made.file)
 

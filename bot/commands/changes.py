@@ -21,7 +21,7 @@ from bot.change_texts import (
     quote_lines,
 )
 from bot.commands.command import CommandCall, CommandReply
-from bot.language.text import join_sentences
+from bot.language.text import join_sentences, localize
 from bot.line_origin import find_replaced
 from bot.messages import Choice
 from bot.note_refs import format_note_ref, parse_note_ref
@@ -245,4 +245,4 @@ async def _resolve_path(asked: str, services: Services) -> tuple[str, str]:
     try:
         return await services.memory.resolve_path(path), ""
     except NoteMissing as missing:
-        return (path if path.endswith(".md") else f"{path}.md"), str(missing)
+        return (path if path.endswith(".md") else f"{path}.md"), localize(missing)

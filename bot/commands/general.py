@@ -10,6 +10,7 @@ from bot.channel_store import ChannelStore
 from bot.commands.command import Command, CommandCall, commands_for, explain_unknown_command
 from bot.commands.memory import describe_indexing, describe_search, format_count
 from bot.commands.translations import help_of
+from bot.language.text import localize
 from bot.model_error_text import explain_all_failing
 from bot.models.status import failing_models
 from bot.sanitize import one_line
@@ -136,7 +137,9 @@ async def _describe_channels(services: Services) -> AsyncIterator[str]:
         if health.detail:
             why = phrases.STATUS_CHANNEL_BUT if health.state == "up" else phrases.STATUS_CHANNEL_WHY
             yield why.format(
-                channel=channel, state=phrases.CHANNEL_STATES[health.state], detail=one_line(health.detail)
+                channel=channel,
+                state=phrases.CHANNEL_STATES[health.state],
+                detail=one_line(localize(health.detail)),
             )
         elif health.state != "up":
             yield phrases.STATUS_CHANNEL.format(channel=channel, state=phrases.CHANNEL_STATES[health.state])

@@ -15,7 +15,7 @@ from bot.commands.trash import manage_trash
 from bot.conversations.core_note import core_warning
 from bot.fact_history import describe_histories
 from bot.hit_source import describe_says
-from bot.language.text import join_sentences
+from bot.language.text import join_sentences, localize
 from bot.note_neighbours import describe_neighbours
 from bot.note_refs import format_note_ref
 from bot.progress import format_progress
@@ -165,7 +165,7 @@ async def _search_all(call: CommandCall, services: Services, query: str) -> "Fou
 def _format_found(found: "FoundPassages", call: CommandCall, services: Services) -> str:
     if not (found.notes.hits or found.conversations):
         nothing = phrases.NOTHING_FOUND_ANYWHERE if services.conversations else phrases.NOTHING_FOUND
-        return "\n\n".join(filter(None, [nothing, found.notes.notice]))
+        return "\n\n".join(filter(None, [nothing, localize(found.notes.notice)]))
     said = format_said(found.conversations, chat=call.message.chat, today=services.now().date())
     notes = format_passages(found.notes) if found.notes.hits or found.notes.notice else ""
     return "\n\n".join(filter(None, [notes, said]))
@@ -231,7 +231,7 @@ def describe_search(status: "MemoryStatus", *, why: bool) -> str:
     if status.vector_search_enabled:
         reason, model = status.embedding_reason, status.embedding_model
         return phrases.BY_MEANING_WITH.format(model=model, reason=reason) if why else phrases.BY_MEANING
-    reason = status.embedding_problem or status.embedding_reason.removeprefix("none: ")
+    reason = status.embedding_problem or localize(status.embedding_reason).removeprefix("none: ")
     return phrases.BY_WORDS_SINCE.format(reason=reason) if why else phrases.BY_WORDS
 
 
@@ -281,7 +281,7 @@ def describe_indexing(status: "MemoryStatus", services: Services) -> "Iterator[s
             else phrases.REINDEX_NOW
             if reindex.running
             else phrases.REINDEX.format(
-                last=redact_server_address(_format_last_run(reindex, now)),
+                last=_format_last_run(reindex, now, redact_server_address),
                 next=_format_time(reindex.next_run, now),
             )
         )
@@ -292,16 +292,18 @@ def describe_indexing(status: "MemoryStatus", services: Services) -> "Iterator[s
             phrases.BACKUP_NOW
             if backup.running
             else phrases.BACKUP_JOB.format(
-                last=redact_server_address(_format_last_run(backup, now)),
+                last=_format_last_run(backup, now, redact_server_address),
                 next=_format_time(backup.next_run, now),
             )
         )
     for job in status.jobs:
-        yield format_progress(job).capitalize()
+        progress = format_progress(job)
+        yield progress[:1].upper() + progress[1:]
 
 
-def _format_last_run(job: "JobStatus", now: datetime) -> str:
-    return ", ".join(filter(None, (_format_time(job.last_run, now), job.last_outcome))) or phrases.NEVER
+def _format_last_run(job: "JobStatus", now: datetime, redact: Callable[[str], str]) -> str:
+    told = (_format_time(job.last_run, now), localize(redact(job.last_outcome)))
+    return phrases.COMMA.join(filter(None, told)) or phrases.NEVER
 
 
 def _format_time(moment: str, now: datetime) -> str:
@@ -334,12 +336,12 @@ def format_passages(results: "SearchResults") -> str:
     if results.neighbours:
         shown.append(describe_neighbours(results.neighbours))
     if results.notice:
-        shown.append(results.notice)
+        shown.append(localize(results.notice))
     return "\n\n".join(shown or [phrases.NOTHING_FOUND])
 
 
 def _format_problems(problems: "Iterable[Problem]") -> str:
-    return "".join(f"\n- {problem.path}: {problem.reason}" for problem in problems)
+    return "".join(f"\n- {problem.path}: {localize(problem.reason)}" for problem in problems)
 
 
 MEMORY_ACTIONS: Mapping[str, MemoryAction] = {

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from bot import phrases
 from bot.commands.command import CommandCall
+from bot.language.text import localize
 from bot.note_refs import format_note_ref, parse_note_ref
 from bot.quantities import size_in_words
 from bot.services import Services
 from bot.visible_names import escape_path, unescape_path
 from memory.note_edits import EMPTY_LINES
+from memory.translatable import end_sentence
 
 if TYPE_CHECKING:
     from memory.listing import NoteStat
@@ -53,7 +55,11 @@ async def list_notes(call: CommandCall, services: Services, what: str) -> str:
     folder = _find_folder(what, (note.path for note in listing.notes))
     if folder is None:
         away = listing.find_away(unescape_path(what).strip("/` "))
-        return f"{away.describe_away()}." if away else phrases.NO_SUCH_FOLDER.format(folder=what)
+        return (
+            localize(end_sentence(away.describe_away()))
+            if away
+            else phrases.NO_SUCH_FOLDER.format(folder=what)
+        )
     notes = [note for note in listing.notes if note.path.startswith(folder)]
     if not notes:
         return phrases.NO_NOTES

@@ -111,7 +111,7 @@ class Flusher:
                 done += await self._improve_all_raw(chat, given_up=cause in MANUAL_CAUSES)
         except MemoryFault as fault:
             log.warning("could not write the flush of %s yet: %s", chat, one_line(str(fault)))
-            return FlushResult("fault", fault=str(fault))
+            return FlushResult("fault", fault=fault.text)
         return combine_results(done)
 
     async def close(self, chat: str, conversation: int, *, flush: bool, key: str) -> None:
@@ -410,7 +410,7 @@ class Flusher:
 def _check_unchanged(db: "Connection", row: Flush) -> None:
     """Raise EditRefused if what is to be written was forgotten meanwhile; what is left is looked at again later."""
     if not flushes.is_unchanged(db, row):
-        raise EditRefused(f"what was about to be written into {row.note} was forgotten meanwhile")
+        raise EditRefused("what was about to be written into {path} was forgotten meanwhile", path=row.note)
 
 
 def _digest(block: str, core: str) -> str:

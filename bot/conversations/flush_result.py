@@ -6,6 +6,7 @@ from typing import Literal
 
 from bot import phrases
 from bot.conversations.log_section import RAW_MARK
+from bot.language.text import localize
 from bot.state.flushes import Cause, Flush
 
 FlushOutcome = Literal["noted", "raw", "doubtful", "nothing", "old", "waits", "no model", "off", "fault"]
@@ -25,7 +26,7 @@ class FlushResult:
     def text(self) -> str:
         """The answer to a command that asked for the flush."""
         if self.result == "fault":
-            return self.fault
+            return localize(self.fault)
         return phrases.FLUSHED[self.result].format(places=phrases.PLACES_AND.join(self.places))
 
     @property

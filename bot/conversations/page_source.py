@@ -105,7 +105,7 @@ class PageSource:
         """Read a page for indexing. Raises `NoteMissing`."""
         stored = self.read_page(path)
         if stored is None:
-            raise NoteMissing(f"There is no page {path}.")
+            raise NoteMissing("There is no page {path}.", path=path)
         text = stored.page.text
         digest = hashlib.sha256(text.encode()).hexdigest()
         return LoadedNote(text, "utf-8", digest, _make_stat(path, stored.stamp))
@@ -234,7 +234,7 @@ class PageSource:
             except (apsw.Error, OSError) as error:
                 self._close()
                 why = reason(error) if isinstance(error, OSError) else error
-                raise IndexUnavailable(f"the conversations cannot be read ({why})") from error
+                raise IndexUnavailable("the conversations cannot be read ({reason})", reason=why) from error
 
     def _connection(self) -> "apsw.Connection | None":
         import apsw

@@ -357,7 +357,7 @@ class ConversationSearch:
         try:
             yield
         except MemoryFault as fault:
-            self.problem = str(fault)
+            self.problem = fault.text
             raise
         self.problem = ""
 

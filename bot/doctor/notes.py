@@ -79,7 +79,7 @@ def inspect_index_of(
     except (IndexCorrupted, IndexUnavailable) as error:
         return error
     except OSError as error:
-        return IndexUnavailable(f"{file} cannot be read: {reason(error)}")
+        return IndexUnavailable("{file} cannot be read: {reason}", file=file, reason=reason(error))
 
 
 def check_note_index(

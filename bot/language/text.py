@@ -8,8 +8,10 @@ from string import Formatter
 from typing import Any
 from unicodedata import category, east_asian_width
 
-from bot.language.catalogs import translate_plural
+from bot.language.catalogs import translate, translate_plural
+from bot.language.codes import ENGLISH
 from bot.language.current import current_language
+from memory.translatable import Translatable, TranslatableError
 
 _SEPARATORS: Mapping[str, dict[int, int]] = {"de": str.maketrans(",.", ".,")}
 """By language: how it writes the English separators of thousands and decimals; a language not here does as English."""
@@ -21,6 +23,8 @@ _WITHOUT_SPACES = frozenset({"zh_Hans"})
 
 class Text(str):
     """A text of a language whose `format` writes numbers and spaces as that language does: 1.234,5 in German.
+
+    A field that can be translated is said in that language, too.
 
     Chinese has a space in the text beside a field, for a name such as `Ann`; one like `小明` is filled in without it.
     """
@@ -62,9 +66,27 @@ class _LanguageFormatter(Formatter):
                 value, _ = self.get_field(name, args, kwargs)
                 yield self.format_field(self.convert_field(value, conversion), spec or "")
 
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        if conversion is None and isinstance(value, Translatable | TranslatableError):
+            return _translate_template(value, self._language)
+        return super().convert_field(value, conversion)
+
     def format_field(self, value: Any, format_spec: str) -> str:
         shown = str(super().format_field(value, format_spec))
         return write_number(shown, self._language) if isinstance(value, int | float) else shown
+
+
+def localize(said: str | TranslatableError) -> str:
+    """Return a text or an error's text in the current language; a str that is no `Translatable` as it is."""
+    return _translate_template(said, current_language())
+
+
+def _translate_template(said: str | TranslatableError, language: str) -> str:
+    text = said.text if isinstance(said, TranslatableError) else said
+    if language == ENGLISH or not isinstance(text, Translatable):
+        return str(text)
+    template = Text(translate(text.template, language), language)
+    return template.format(**text.fields) if text.fields else template
 
 
 def join_sentences(sentences: Iterable[str]) -> str:
@@ -103,6 +125,11 @@ def _join_html_closely(before: str, after: str) -> str:
 def _is_wide(letter: str) -> bool:
     """Return whether this is a letter or mark of Chinese; an emoji is none."""
     return bool(letter) and category(letter)[0] in "LP" and east_asian_width(letter) in "WF"
+
+
+def count_columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes: a Chinese letter takes two."""
+    return sum(1 + (east_asian_width(letter) in "WF") for letter in text)
 
 
 def write_number(number: str, language: str) -> str:

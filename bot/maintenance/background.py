@@ -16,6 +16,7 @@ from bot.state.database import StateFault
 from bot.supervisor import Supervisor
 from memory.errors import MemoryFault
 from memory.memory import Memory
+from memory.translatable import join_texts
 
 if TYPE_CHECKING:
     from bot.conversations.search import ConversationSearch
@@ -171,24 +172,28 @@ class Background:
             notes = not self._elsewhere(BACKUP)
             made = await self._nights.backups.make_nightly(keep=self._nights.keep, notes=notes)
         except BackupError as fault:
-            raise JobFailed(str(fault)) from fault
+            raise JobFailed(fault.text) from fault
         log.info("backed up %d files to %s", made.files, made.file)
         if made.problems:
-            raise JobFailed(f"{made.file.name} was written without {'; '.join(made.problems)}")
+            raise JobFailed(
+                "{file} was written without {problems}",
+                file=made.file.name,
+                problems=join_texts(*made.problems),
+            )
 
     async def _clean_up(self) -> None:
         assert self._nights
-        faults = []
+        faults = list[str]()
         for work in self._nights.tidy:
             try:
                 await work()
             except (MemoryFault, StateFault) as fault:
-                faults.append(str(fault))
+                faults.append(fault.text)
             except Exception as error:
                 log.exception("cleanup failed")
                 faults.append(_error_cause(error))
         if faults:
-            raise JobFailed("; ".join(faults))
+            raise JobFailed(join_texts(*faults))
 
 
 def _error_cause(error: BaseException) -> str:

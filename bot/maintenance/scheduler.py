@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 from bot.log.context import log_context
 from bot.supervisor import Supervisor
 from memory.errors import MemoryFault
+from memory.translatable import Translatable, TranslatableError
 
 if TYPE_CHECKING:
     from apscheduler.job import Job
@@ -46,11 +47,12 @@ class JobStatus:
     """The instance that does it for all; empty if this one does."""
 
 
-class JobFailed(Exception):
+class JobFailed(TranslatableError):
     """A job failed for an external reason; the text is one line for people."""
 
 
 DAY_MINUTES = 24 * 60.0
+OK, STOPPED = Translatable("ok"), Translatable("stopped")
 
 
 @dataclass(slots=True, eq=False)
@@ -218,10 +220,11 @@ class Schedule:
             await self._wait_for(job, task)
 
     async def _wait_for(self, job: _Job, task: "asyncio.Task[object]") -> None:
-        name, outcome = job.status.name, "stopped"
+        name = job.status.name
+        outcome: str = STOPPED
         try:
             await job.work()
-            outcome = "ok"
+            outcome = OK
         except asyncio.CancelledError:
             log.info("%s was stopped", name)
         except (MemoryFault, JobFailed) as error:  # their text says what is wrong, in one line
@@ -281,4 +284,6 @@ def _format_iso(time: datetime) -> str:
 
 
 def _error_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:MAX_OUTCOME_CHARS] or type(error).__name__
+    text = error.text if isinstance(error, TranslatableError) else str(error)
+    line = " ".join(text.split())[:MAX_OUTCOME_CHARS]
+    return (text if line == text else line) or type(error).__name__

@@ -11,6 +11,7 @@ from pydantic import SecretStr
 from bot.config.channel import ChannelSettings
 from bot.doctor.check import Check
 from bot.doctor.http_probe import HttpProbe
+from bot.language.text import localize
 from bot.process_lock import is_workspace_open
 from bot.setup import phrases
 from bot.setup.channel_setup import Account, BotAccount, CannotListen, ChannelSetup, HookIsSet
@@ -78,7 +79,7 @@ def _ask_for_bot(setup: Setup, name: str, channel: ChannelSetup) -> _Bot | None:
     elif known is not None:
         setup.questions.say(phrases.TEST_FAILED.format(reason=known.detail))
     elif not (setup.questions.is_unattended or setup.questions.has(_flag(name))):
-        setup.questions.say(channel.where)
+        setup.questions.say(localize(channel.where))
     parse_token = _token_parser(setup, name, channel)
     while True:
         text = phrases.ASK_OTHER_BOT if known else phrases.ASK_BOT

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Protocol, TypeVar
 
-from bot.setup import phrases
+from bot.language.text import count_columns
+from bot.setup import english, phrases
 from bot.setup.errors import InvalidFlag
 from memory.http_responses import explain_bad_key
 
@@ -175,9 +176,10 @@ class Questions:
         if self._prompt is None or self.has(flag):
             return self.ask(flag, text, default=default, parse=parse)
         self.say(text)
-        width = max(len(option.label) for option in options)
+        width = max(count_columns(option.label) for option in options)
         for number, option in enumerate(options, 1):
-            line = f"  {number:2}  {option.label.ljust(width)}  {option.needs}".rstrip()
+            label = option.label + " " * (width - count_columns(option.label))
+            line = f"  {number:2}  {label}  {option.needs}".rstrip()
             self.say(line, hang=width + len("  99    "))
         at = str(names.index(default) + 1)
         words = (*names, *(str(number) for number in range(1, len(names) + 1)))
@@ -190,12 +192,14 @@ class Questions:
             return True
         while self._prompt is not None:
             shown = f"{text} [{phrases.YES_DEFAULT if default else phrases.NO_DEFAULT}]"
+            # The English answers count in every language: who is used to them types them.
+            yes, no = {*phrases.YES, *english.YES}, {*phrases.NO, *english.NO}
             words = (*phrases.YES, *phrases.NO)
             typed = self._prompt.read(shown, default="", hidden=False, words=words).strip().lower()
             if not typed:
                 return default
-            if typed in phrases.YES or typed in phrases.NO:
-                return typed in phrases.YES
+            if typed in yes or typed in no:
+                return typed in yes
             self.say(phrases.YES_OR_NO)
         return default
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bot.config.errors import ConfigError
+from bot.language.text import localize
 from bot.process_lock import is_workspace_open
 from bot.setup import phrases
 from bot.setup.command_line import command_line
@@ -43,7 +44,7 @@ def ask_steps(setup: Setup, steps: Sequence[Step]) -> bool:
         setup.save()
         make_folders(files.settings())
     except (KeyboardInterrupt, EOFError):
-        titles = [step.title for step in steps if done.get(step.name)]
+        titles = [localize(step.title) for step in steps if done.get(step.name)]
         questions.say(phrases.ENDED.format(kept=_explain_kept(setup, titles, setup.written[already:])))
         return False
     _say_what_is_set(setup, steps, done)

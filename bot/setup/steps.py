@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from bot.setup import phrases
+from bot.setup import english
 from bot.setup.channel import set_up_channel
 from bot.setup.model import set_up_model
 from bot.setup.notes import set_up_notes
@@ -12,6 +12,7 @@ from bot.setup.page import set_up_page
 from bot.setup.service import set_up_service
 from bot.setup.setup import Setup
 from bot.setup.you import set_up_you
+from memory.translatable import Translatable
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +30,16 @@ class Step:
 
 
 STEPS: Sequence[Step] = (
-    Step("you", phrases.YOU_TITLE, ("name", "timezone"), set_up_you, sets=("agent.name", "timezone")),
+    Step(
+        "you",
+        Translatable(english.YOU_TITLE),
+        ("name", "timezone"),
+        set_up_you,
+        sets=("agent.name", "timezone"),
+    ),
     Step(
         "model",
-        phrases.MODEL_TITLE,
+        Translatable(english.MODEL_TITLE),
         ("model", "base-url", "api-key-file"),
         set_up_model,
         sets=("models.chain", "providers.*.kind", "providers.*.base_url", "providers.*.api_key"),
@@ -53,12 +60,12 @@ STEPS: Sequence[Step] = (
     ),
     Step(
         "notes",
-        phrases.NOTES_TITLE,
+        Translatable(english.NOTES_TITLE),
         ("vault", "vault-name", "vault-write"),
         set_up_notes,
         sets=("workspace", "memory.folders*.path", "memory.folders*.name", "memory.folders*.write"),
     ),
-    Step("page", phrases.PAGE_TITLE, ("page-token",), set_up_page, sets=("server.token",)),
-    Step("service", phrases.SERVICE_TITLE, ("service", "start"), set_up_service),
+    Step("page", Translatable(english.PAGE_TITLE), ("page-token",), set_up_page, sets=("server.token",)),
+    Step("service", Translatable(english.SERVICE_TITLE), ("service", "start"), set_up_service),
 )
 """`bot/cli/main.py` has the flags' explanations."""

@@ -43,6 +43,7 @@ from bot.state.model_history import ModelHour
 from bot.state.models import DayUsage
 from memory.deadline import Deadline
 from memory.disk import make_private_folder
+from memory.translatable import TranslatableError
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +58,7 @@ MAX_CHANGES_PER_COMMIT = 500
 Result = TypeVar("Result")
 
 
-class StateFault(Exception):
+class StateFault(TranslatableError):
     """Base class of errors of state.db; the text names the file and says how to fix it."""
 
 
@@ -271,7 +272,9 @@ class State:
                 for change in batch:
                     change.run(db)
                 if not self._is_ours():
-                    raise StateUnusable(f"{self._path} is another instance's now: nothing was changed.")
+                    raise StateUnusable(
+                        "{path} is another instance's now: nothing was changed.", path=self._path
+                    )
         except Exception as error:  # noqa: BLE001 - every waiting caller gets the error
             for change in batch:
                 change.fail(error)
@@ -401,23 +404,33 @@ def _translate_errors(path: Path) -> Iterator[None]:
         yield
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise StateBroken(
-            f"{path} is damaged ({error}): restore it from a backup, or move it away to begin without "
-            "earlier conversations. Your notes are not affected."
+            "{path} is damaged ({error}): restore it from a backup, or move it away to begin "
+            "without earlier conversations. Your notes are not affected.",
+            path=path,
+            error=error,
         ) from error
     except apsw.FullError as error:
-        raise StateUnusable(f"{path} could not be written, the disk is full: free some space.") from error
+        raise StateUnusable(
+            "{path} could not be written, the disk is full: free some space.", path=path
+        ) from error
     except apsw.BusyError as error:
-        raise StateUnusable(f"{path} is locked by another program: close it and try again.") from error
+        raise StateUnusable(
+            "{path} is locked by another program: close it and try again.", path=path
+        ) from error
     except (apsw.CantOpenError, apsw.IOError) as error:
         if _is_disk_full(path):  # SQLite reports that for some of its files only
-            raise StateUnusable(f"{path} could not be written, the disk is full: free some space.") from error
+            raise StateUnusable(
+                "{path} could not be written, the disk is full: free some space.", path=path
+            ) from error
         raise StateUnusable(
-            f"{path} cannot be used ({error}): check the folder and its permissions."
+            "{path} cannot be used ({error}): check the folder and its permissions.", path=path, error=error
         ) from error
     except (apsw.ReadOnlyError, apsw.PermissionsError, OSError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise StateUnusable(
-            f"{path} cannot be used ({reason}): check the folder and its permissions."
+            "{path} cannot be used ({error}): check the folder and its permissions.",
+            path=path,
+            error=reason,
         ) from error
 
 
@@ -476,7 +489,10 @@ def _read_version(db: apsw.Connection, path: Path) -> int:
     version: int = db.execute("PRAGMA user_version").get
     if version > len(MIGRATIONS):
         raise StateTooNew(
-            f"{path} was written by a newer version of Commonplace (format {version}, this one knows "
-            f"{len(MIGRATIONS)}): update Commonplace, or use another workspace."
+            "{path} was written by a newer version of Commonplace (format {version}, this one knows {known}): update "
+            "Commonplace, or use another workspace.",
+            path=path,
+            version=version,
+            known=len(MIGRATIONS),
         )
     return version

@@ -51,15 +51,17 @@ def check_state(path: Path, *, seconds: float) -> StateReport:
         except apsw.InterruptError:
             return found
     except apsw.InterruptError as error:
-        raise StateUnusable(f"{path} cannot be read in time") from error
+        raise StateUnusable("{path} cannot be read in time", path=path) from error
     except (DatabaseDamaged, apsw.NotADBError, apsw.CorruptError) as error:
-        raise StateBroken(f"{path} is damaged ({error})") from error
+        raise StateBroken("{path} is damaged ({error})", path=path, error=error) from error
     except (apsw.SQLError, TypeError, ValueError) as error:
-        raise StateBroken(f"{path} is not a database of Commonplace ({error})") from error
+        raise StateBroken(
+            "{path} is not a database of Commonplace ({error})", path=path, error=error
+        ) from error
     except apsw.BusyError as error:
-        raise StateUnusable(f"{path} is locked by another program") from error
+        raise StateUnusable("{path} is locked by another program", path=path) from error
     except (apsw.Error, OSError) as error:
-        raise StateUnusable(f"{path} cannot be read ({error})") from error
+        raise StateUnusable("{path} cannot be read ({error})", path=path, error=error) from error
     return replace(found, looked_through=True)
 
 
@@ -67,7 +69,9 @@ def _inspect(db: apsw.Connection) -> StateReport:
     version, ours = int(db.execute("PRAGMA user_version").get), len(MIGRATIONS)
     if version > ours:
         raise StateTooNew(
-            f"it was written by a newer version of Commonplace (format {version}, this one knows {ours})"
+            "it was written by a newer version of Commonplace (format {version}, this one knows {known})",
+            version=version,
+            known=ours,
         )
     if is_empty_database(db):
         return StateReport(version, ours)

@@ -57,13 +57,13 @@ def check_database(path: Path, *, stopped: Callable[[], bool] = lambda: False) -
         except apsw.InterruptError:
             raise SnapshotStopped from None
     if found != "ok":
-        raise StateBroken(f"{path.name} is damaged ({found})")
+        raise StateBroken("{path} is damaged ({error})", path=path.name, error=found)
     if version > len(MIGRATIONS):
         raise StateTooNew(
-            f"{path.name} was written by a newer version of Commonplace: update Commonplace first"
+            "{file} was written by a newer version of Commonplace: update Commonplace first", file=path.name
         )
     if not {"conversations", "entries"} <= tables:
-        raise StateBroken(f"{path.name} is not a database of Commonplace")
+        raise StateBroken("{file} is not a database of Commonplace", file=path.name)
 
 
 @contextmanager
@@ -81,10 +81,10 @@ def _translate_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (apsw.NotADBError, apsw.CorruptError) as error:
-        raise StateBroken(f"{path.name} is damaged ({error})") from error
+        raise StateBroken("{path} is damaged ({error})", path=path.name, error=error) from error
     except apsw.FullError as error:
         raise StateUnusable("the disk is full; free some space and try again") from error
     except apsw.BusyError as error:
-        raise StateUnusable(f"{path} is locked by another program: close it and try again") from error
+        raise StateUnusable("{path} is locked by another program", path=path) from error
     except apsw.Error as error:
-        raise StateUnusable(f"{path} cannot be copied ({error})") from error
+        raise StateUnusable("{path} cannot be copied ({error})", path=path, error=error) from error

@@ -18,11 +18,13 @@ from memory.embeddings.errors import (
     RequestTooLarge,
     ResponseUnusable,
     ServiceFailed,
+    join_fallback,
 )
 from memory.embeddings.liveness import wait_while_alive
 from memory.embeddings.options import RequestLimits
 from memory.embeddings.protocol import EmbeddingProvider, ModelId, PingableProvider, Vector
 from memory.embeddings.provider_table import request_limits
+from memory.translatable import Translatable
 
 PROBE_TEXT = "A note."
 """Text that is sent to find out whether the texts or the provider cause a failure."""
@@ -41,7 +43,7 @@ class NoProviderAnswered(EmbeddingError):
     """Every provider was tried; `causes` holds the failure of each."""
 
     def __init__(self, causes: Sequence[EmbeddingError]) -> None:
-        super().__init__("; fallback: ".join(str(cause) for cause in causes))
+        super().__init__(join_fallback(*(cause.text for cause in causes)))
         self.causes = tuple(causes)
 
 
@@ -291,7 +293,7 @@ async def _embed_batch(
             if not await _blame_texts(slot, error, tries=tries, alone=len(batch) == 1, suspected=suspected):
                 continue
             if len(batch) == 1:
-                return await run.deliver(EmbeddedBatch(slot.model, {}, {batch[0]: str(error)}))
+                return await run.deliver(EmbeddedBatch(slot.model, {}, {batch[0]: error.text}))
             if isinstance(error, RequestTooLarge):
                 slot.most_bytes = min(slot.most_bytes, size // 2)
             else:
@@ -355,7 +357,9 @@ async def _probe_service(slot: _ProviderSlot) -> None:
                         await slot.provider.embed([PROBE_TEXT], purpose="document")
                 except TimeoutError as error:
                     raise EmbeddingTimedOut(
-                        f"{slot.provider.provider} gave no answer within {seconds:g} s"
+                        "{provider} gave no answer within {seconds:g} s",
+                        provider=slot.provider.provider,
+                        seconds=seconds,
                     ) from error
         except innocent:
             pass  # it answers; the real texts will show more
@@ -389,7 +393,9 @@ async def _request(
 async def _request_query(slot: _ProviderSlot, text: str) -> QueryVector:
     seconds = slot.query_seconds
     deadline = asyncio.get_running_loop().time() + seconds
-    late = f"{slot.provider.provider} gave no answer within {seconds:g} s"
+    late = Translatable(
+        "{provider} gave no answer within {seconds:g} s", provider=slot.provider.provider, seconds=seconds
+    )
     try:
         async with (
             asyncio.timeout_at(deadline) as waiting,
@@ -410,7 +416,11 @@ async def _request_query(slot: _ProviderSlot, text: str) -> QueryVector:
 def _provider_state(slot: _ProviderSlot) -> ProviderState:
     breaker = slot.breaker
     return ProviderState(
-        slot.model, breaker.error is None, str(breaker.error or ""), breaker.since, breaker.next_try
+        slot.model,
+        breaker.error is None,
+        breaker.error.text if breaker.error else "",
+        breaker.since,
+        breaker.next_try,
     )
 
 

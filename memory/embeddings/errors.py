@@ -15,8 +15,10 @@ EmbeddingError
 └── ModelUnusable           the local model cannot be loaded or run
 """
 
+from memory.translatable import Translatable, TranslatableError
 
-class EmbeddingError(Exception):
+
+class EmbeddingError(TranslatableError):
     """Base class. The message is one line without secrets, fit for status and log."""
 
 
@@ -39,8 +41,8 @@ class NoModelInstalled(ModelUnknown):
 class LimitReached(EmbeddingError):
     """Too many requests or tokens; `retry_after` in seconds if the service sent it."""
 
-    def __init__(self, detail: str, *, retry_after: float | None = None) -> None:
-        super().__init__(detail)
+    def __init__(self, text: str, /, *, retry_after: float | None = None, **fields: object) -> None:
+        super().__init__(text, **fields)
         self.retry_after = retry_after
 
 
@@ -55,8 +57,8 @@ class RequestRefused(EmbeddingError):
 class ServiceFailed(EmbeddingError):
     """The service failed; may carry `retry_after` in seconds."""
 
-    def __init__(self, detail: str, *, retry_after: float | None = None) -> None:
-        super().__init__(detail)
+    def __init__(self, text: str, /, *, retry_after: float | None = None, **fields: object) -> None:
+        super().__init__(text, **fields)
         self.retry_after = retry_after
 
 
@@ -74,3 +76,10 @@ class ResponseUnusable(EmbeddingError):
 
 class ModelUnusable(EmbeddingError):
     """The local model cannot be loaded or run; the message says how to fix it."""
+
+
+def join_fallback(*failures: str) -> str:
+    """Return the failures of the provider and of its fallback as one text; "" for none."""
+    if len(failures) < 2:
+        return "".join(failures)
+    return Translatable("{failure}; fallback: {fallback}", failure=failures[0], fallback=failures[1])

@@ -13,17 +13,19 @@ from memory.embeddings.provider_choice import (
     ProviderSection,
     choose_fallback,
     choose_provider,
+    explain_choice,
     open_provider,
 )
 from memory.installation import how_to_add
 from memory.settings import EmbeddingSettings
+from memory.translatable import Translatable, join_texts
 
 if TYPE_CHECKING:
     from memory.embeddings.embedder import Embedder
     from memory.embeddings.model_files import DownloadProgress
 
-NO_PROVIDER = ProviderChoice("none", "none: no provider is set")
-NO_FALLBACK = ProviderChoice("none", "none: no fallback is set")
+NO_PROVIDER = ProviderChoice("none", explain_choice("none", Translatable("no provider is set")))
+NO_FALLBACK = ProviderChoice("none", explain_choice("none", Translatable("no fallback is set")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ def open_embedding(
     choice, fallback = choose_providers(settings, sections=sections, environment=environment, chat=chat)
     primary, error = _try_to_open(choice)
     second, other_error = _try_to_open(fallback)
-    problem = "; ".join(filter(None, (_explain_missing_local_model(settings, choice), error, other_error)))
+    problem = join_texts(_explain_missing_local_model(settings, choice), error, other_error)
     providers = [provider for provider in (primary, second) if provider]
     if not providers:
         return Embedding(choice, fallback, error=problem)
@@ -91,14 +93,18 @@ def _try_to_open(choice: ProviderChoice) -> tuple[EmbeddingProvider | None, str]
     try:
         return open_provider(choice), ""
     except EmbeddingError as error:
-        return None, str(error)
+        return None, error.text
     except (ImportError, ValueError, OSError) as error:
         # The settings or the environment contain an invalid address, an unusable proxy or missing
         # certificates.
         from memory.http_responses import one_line
 
         secret = choice.options.api_key if choice.options else ""
-        return None, one_line(f"{choice.provider} cannot be opened: {error}", secrets=(secret,))
+        return None, Translatable(
+            "{provider} cannot be opened: {error}",
+            provider=choice.provider,
+            error=one_line(str(error), secrets=(secret,)),
+        )
 
 
 def _explain_missing_local_model(settings: EmbeddingSettings, choice: ProviderChoice) -> str:
@@ -106,8 +112,11 @@ def _explain_missing_local_model(settings: EmbeddingSettings, choice: ProviderCh
     if settings.provider != "auto" or not settings.local.model_path or choice.provider == "local":
         return ""
     if find_spec("llama_cpp") is None:
-        return f"local.model_path is set, but llama-cpp-python is not installed: run {how_to_add('local')}"
-    return f"local.model_path is set, but {settings.local.model_path} does not exist"
+        return Translatable(
+            "local.model_path is set, but llama-cpp-python is not installed: run {command}",
+            command=how_to_add("local"),
+        )
+    return Translatable("local.model_path is set, but {path} does not exist", path=settings.local.model_path)
 
 
 def _is_local_ready(settings: EmbeddingSettings) -> bool:

@@ -34,6 +34,7 @@ from memory.http_responses import (
     ssl_context_for,
 )
 from memory.redaction import find_url_password
+from memory.translatable import Translatable
 
 CONNECT_SECONDS = 6.0
 CONNECTIONS = 8
@@ -125,7 +126,9 @@ class HttpProvider:
         self._version = version
         self._host = address.netloc.rpartition("@")[2]
         self._secrets = (key, find_url_password(dialect.url))
-        self._bad_key = explain_bad_key(key) or ("has no API key" if needs_key and not key else "")
+        self._bad_key = explain_bad_key(key) or (
+            Translatable("has no API key") if needs_key and not key else ""
+        )
         self._seconds = seconds
         self._now = now
         self._base64: bool | None = None if dialect.offers_base64 else False
@@ -202,11 +205,13 @@ class HttpProvider:
         try:
             items = self._dialect.items(answer)
         except (LookupError, TypeError, AttributeError) as error:
-            raise self._make_error(ResponseUnusable, "sent JSON without vectors in it") from error
+            raise self._make_error(
+                ResponseUnusable, Translatable("sent JSON without vectors in it")
+            ) from error
         try:
             vectors = to_unit_vectors(items, count=len(texts), dimensions=self._dimensions)
         except ResponseUnusable as error:
-            raise self._make_error(ResponseUnusable, f"sent {error}") from error
+            raise self._make_error(ResponseUnusable, Translatable("sent {what}", what=error)) from error
         self._dimensions = len(vectors[0]) // BYTES_PER_NUMBER
         return vectors
 
@@ -218,7 +223,7 @@ class HttpProvider:
         self, method: str, url: str, content: bytes, *, max_bytes: int, max_values: int = 1 << 17
     ) -> object:
         if self._closed:
-            raise self._make_error(EmbeddingUnreachable, "was closed")
+            raise self._make_error(EmbeddingUnreachable, Translatable("was closed"))
         request = asyncio.create_task(self._request_bytes(method, url, content, max_bytes))
         self._requests.add(request)
         try:
@@ -227,17 +232,23 @@ class HttpProvider:
             me = asyncio.current_task()
             if not self._closed or (me and me.cancelling()):
                 raise
-            raise self._make_error(EmbeddingUnreachable, "was closed") from error
+            raise self._make_error(EmbeddingUnreachable, Translatable("was closed")) from error
         finally:
             self._requests.discard(request)
         if len(body) > max_bytes:
-            raise self._make_error(ResponseUnusable, f"sent more than {max_bytes >> 20} MB")
+            raise self._make_error(
+                ResponseUnusable, Translatable("sent more than {most} MB", most=max_bytes >> 20)
+            )
         if sum(map(body.count, (b",", b"[", b"{"))) > max_values:
-            raise self._make_error(ResponseUnusable, "sent more values than the vectors can have")
+            raise self._make_error(
+                ResponseUnusable, Translatable("sent more values than the vectors can have")
+            )
         try:
             return json.loads(body)
         except (ValueError, RecursionError) as error:
-            raise self._make_error(ResponseUnusable, "sent something that is not JSON") from error
+            raise self._make_error(
+                ResponseUnusable, Translatable("sent something that is not JSON")
+            ) from error
 
     async def _request_bytes(self, method: str, url: str, content: bytes, max_bytes: int) -> bytes:
         try:
@@ -250,18 +261,25 @@ class HttpProvider:
                 return await read_bounded(response, max_bytes)
         except httpx.DecodingError as error:
             raise self._make_error(
-                ResponseUnusable, "sent an answer with an unsupported compression"
+                ResponseUnusable, Translatable("sent an answer with an unsupported compression")
             ) from error
         except (httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             raise self._make_error(
-                EmbeddingUnreachable, f"cannot be reached at {self._host}: no connection in time"
+                EmbeddingUnreachable,
+                Translatable("cannot be reached at {host}: no connection in time", host=self._host),
             ) from error
         except (TimeoutError, httpx.TimeoutException) as error:
-            raise self._make_error(EmbeddingTimedOut, f"gave no answer within {self._seconds:g} s") from error
+            raise self._make_error(
+                EmbeddingTimedOut, Translatable("gave no answer within {seconds:g} s", seconds=self._seconds)
+            ) from error
         except (httpx.TransportError, httpx.InvalidURL) as error:
             raise self._make_error(
                 EmbeddingUnreachable,
-                f"cannot be reached at {self._host}: {str(error) or type(error).__name__}",
+                Translatable(
+                    "cannot be reached at {host}: {error}",
+                    host=self._host,
+                    error=self._one_line(str(error) or type(error).__name__),
+                ),
             ) from error
 
     def _make_refusal(self, response: httpx.Response, body: bytes) -> EmbeddingError:
@@ -270,18 +288,24 @@ class HttpProvider:
         if kind is KeyRejected:  # the service's message repeats parts of the key
             said = ""
         elif response.is_redirect:
-            said = "redirects elsewhere: check memory.embedding.base_url"
+            said = Translatable("redirects elsewhere: check memory.embedding.base_url")
         else:
-            said = find_error_message(failure.fields)
-        words = f"answered {failure.status}" + (f" ({said})" if said else "")
+            said = self._one_line(find_error_message(failure.fields))
+        if said:
+            words = Translatable("answered {status} ({said})", status=failure.status, said=said)
+        else:
+            words = Translatable("answered {status}", status=failure.status)
         if kind is ModelUnknown and not failure.fields:  # the URL is wrong, not the model
-            at = f"there is nothing at {response.url.path}"
             return ModelUnknown(
-                one_line(
-                    f"{self.provider} {words}: {at}: check memory.embedding.base_url", secrets=self._secrets
-                )
+                "{provider} {failure}: there is nothing at {path}: check memory.embedding.base_url",
+                provider=self.provider,
+                failure=words,
+                path=self._one_line(response.url.path),
             )
         return self._make_error(kind, words, retry_after=failure.retry_after)
+
+    def _one_line(self, foreign: str) -> str:
+        return one_line(foreign, secrets=self._secrets)
 
     def _make_error(
         self,
@@ -291,7 +315,9 @@ class HttpProvider:
         retry_after: float | None = None,
     ) -> EmbeddingError:
         fix = self._dialect.fixes.get(kind, "")
-        text = one_line(f"{self.provider} {words}", secrets=self._secrets) + (f": {fix}" if fix else "")
+        text = Translatable("{provider} {failure}", provider=self.provider, failure=words)
+        if fix:
+            text = Translatable("{problem}: {fix}", problem=text, fix=fix)
         if issubclass(kind, LimitReached | ServiceFailed):
             return kind(text, retry_after=retry_after)
         return kind(text)

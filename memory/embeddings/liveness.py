@@ -33,7 +33,9 @@ async def wait_while_alive(
             if working.done():
                 break
             if not asking.done():
-                raise EmbeddingTimedOut(f"{name} does not answer: no response within {seconds:g} s")
+                raise EmbeddingTimedOut(
+                    "{name} does not answer: no response within {seconds:g} s", name=name, seconds=seconds
+                )
             try:
                 asking.result()
             except EmbeddingUnreachable:

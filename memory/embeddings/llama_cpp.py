@@ -21,9 +21,10 @@ from memory.embeddings.model_files import (
     model_name,
 )
 from memory.embeddings.protocol import Purpose, Vector, digest_version
+from memory.translatable import Translatable
 
 _EXIT_SECONDS = 5.0
-_CLOSED = "The local embedding model was closed."
+_CLOSED = Translatable("The local embedding model was closed.")
 
 
 def is_installed() -> bool:
@@ -156,7 +157,7 @@ class LlamaCppProvider:
                 except EmbeddingError as error:
                     self._fail_requests([request] if model else self._waiting_requests(), error)
                 except Exception as error:  # noqa: BLE001 - nobody else sees the error, and callers are waiting
-                    failure = ModelUnusable(f"The local embedding model failed: {error!r}")
+                    failure = ModelUnusable("The local embedding model failed: {error}", error=repr(error))
                     self._fail_requests([request] if model else self._waiting_requests(), failure)
         finally:
             if model:
@@ -178,7 +179,7 @@ class LlamaCppProvider:
 
     def _load(self) -> LlamaModel:
         if not is_installed():  # otherwise over 100 MB would be downloaded that nothing can read
-            raise ModelUnusable(f"The local embedding model {not_installed()}")
+            raise ModelUnusable("The local embedding model {fault}", fault=not_installed())
         try:
             path = download_model(
                 self._reference, self._cache_dir, report=self._report_progress, stopped=self._stop.is_set

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from memory.installation import how_to_add, how_to_install
+from memory.translatable import Translatable, TranslatableError
 
 _ERROR_LEVEL = 4
 
@@ -15,7 +16,7 @@ _errors = threading.local()
 _log_callback: Any = None  # C holds no reference to it
 
 
-class LibraryUnusable(Exception):
+class LibraryUnusable(TranslatableError):
     """llama-cpp-python is missing or does not run; the text is the end of a sentence that begins with the model."""
 
 
@@ -37,9 +38,11 @@ class StopFlag:
         return ctypes.cast(ctypes.CDLL(None).atoi, kind), ctypes.cast(self._digit, ctypes.c_void_p)
 
 
-def not_installed(module: str | None = "llama_cpp") -> str:
+def not_installed(module: str | None = "llama_cpp") -> Translatable:
     """Return the end of a sentence that begins with the model and says that a module is missing."""
-    return f"needs {module}, which is not installed: run {how_to_add('local')}"
+    return Translatable(
+        "needs {module}, which is not installed: run {command}", module=module, command=how_to_add("local")
+    )
 
 
 def load_library() -> Any:
@@ -56,8 +59,11 @@ def load_library() -> Any:
             raise LibraryUnusable(not_installed(error.name)) from None
         except (ImportError, OSError, RuntimeError) as error:
             raise LibraryUnusable(
-                f"needs llama-cpp-python, which is installed but does not run here ({error}); build it again: "
-                + how_to_install("--force-reinstall", "--no-binary", "llama-cpp-python", "llama-cpp-python")
+                "needs llama-cpp-python, which is installed but does not run here ({error}); build it again: {command}",
+                error=error,
+                command=how_to_install(
+                    "--force-reinstall", "--no-binary", "llama-cpp-python", "llama-cpp-python"
+                ),
             ) from error
         if _log_callback is None:
             _log_callback = library.llama_log_callback(_collect_error)

@@ -19,6 +19,7 @@ from memory.embeddings.llama_library import (
 )
 from memory.embeddings.model_files import GGUF, SETTING
 from memory.embeddings.protocol import Purpose, Vector
+from memory.translatable import Translatable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,7 +86,7 @@ class LlamaModel:
         try:
             self._c = load_library()
         except LibraryUnusable as error:
-            raise ModelUnusable(f"The local embedding model {error}") from error
+            raise ModelUnusable("The local embedding model {fault}", fault=error) from error
         self._model: Any = None
         self._context: Any = None
         try:
@@ -132,7 +133,9 @@ class LlamaModel:
             raise EmbeddingStopped("The local embedding model was closed.")
         if code:
             raise ModelUnusable(
-                f"The local embedding model {self._path.name} failed (llama.cpp says {code})."
+                "The local embedding model {file} failed (llama.cpp says {code}).",
+                file=self._path.name,
+                code=code,
             )
         return [self._read_vector(number) for number in range(len(texts))]
 
@@ -146,8 +149,11 @@ class LlamaModel:
             raise EmbeddingStopped("The local embedding model was closed.")
         if not self._model:
             raise ModelUnusable(
-                f"{self._path} cannot be loaded{first_error()}. Fetch or copy the file again, or name another "
-                f"one in {SETTING}."
+                "{file} cannot be loaded{error}. Fetch or copy the file again, or name another one in "
+                "{setting}.",
+                file=self._path,
+                error=first_error(),
+                setting=SETTING,
             )
         self._vocabulary = self._c.llama_model_get_vocab(self._model)
         name = f"{self._read_metadata('general.architecture')} {self._read_metadata('general.name')} {self._path.stem}"
@@ -171,24 +177,32 @@ class LlamaModel:
         if is_encoder and pooling in {"", "0"}:
             settings.pooling_type = _POOLED_MEAN  # early files do not state it
         elif not pooling.isdigit() or int(pooling) not in _POOLED:
-            kind = "ranks texts" if pooling == "4" else "writes text"
+            kind = Translatable("ranks texts") if pooling == "4" else Translatable("writes text")
             raise ModelUnusable(
-                f"{self._path.name} is not an embedding model (it {kind}). Set {SETTING} to one, or leave it empty."
+                "{file} is not an embedding model (it {kind}). Set {setting} to one, or leave it empty.",
+                file=self._path.name,
+                kind=kind,
+                setting=SETTING,
             )
         settings.abort_callback, settings.abort_callback_data = self._stop.as_callback(c.ggml_abort_callback)
         clear_errors()
         self._context = c.llama_init_from_model(self._model, settings)
         if not self._context:
             raise ModelUnusable(
-                f"{self._path} cannot be used{first_error()}. Set {SETTING} to another model."
+                "{file} cannot be used{error}. Set {setting} to another model.",
+                file=self._path,
+                error=first_error(),
+                setting=SETTING,
             )
         self._width: int = c.llama_model_n_embd_out(self._model)
 
     def _cut(self, dimensions: int) -> int:
         if dimensions > self._width:
             raise ModelUnusable(
-                f"{self._path.name} makes vectors of {self._width} numbers: set memory.embedding.dimensions to at "
-                "most that, or to 0."
+                "{file} makes vectors of {dimensions} numbers: set memory.embedding.dimensions to at "
+                "most that, or to 0.",
+                file=self._path.name,
+                dimensions=self._width,
             )
         return dimensions or self._width
 
@@ -229,12 +243,12 @@ class LlamaModel:
 
         found = self._c.llama_get_embeddings_seq(self._context, number)
         if not found:
-            raise ModelUnusable(f"The local embedding model {self._path.name} gives no vectors.")
+            raise ModelUnusable("The local embedding model {file} gives no vectors.", file=self._path.name)
         raw = np.ctypeslib.as_array(found, (self._width,))[: self.dimensions].astype(np.float64)
         length = float(np.linalg.norm(raw))
         if not np.isfinite(length) or not length:
             raise ResponseUnusable(
-                f"The local embedding model {self._path.name} gives no usable vector for a text."
+                "The local embedding model {file} gives no usable vector for a text.", file=self._path.name
             )
         return (raw / length).astype("<f4").tobytes()
 
@@ -244,8 +258,14 @@ def _check_is_gguf(path: Path) -> None:
         with path.open("rb") as file:
             start = file.read(len(GGUF))
     except FileNotFoundError:
-        raise ModelUnusable(f"{path} does not exist. Correct {SETTING}, or leave it empty.") from None
+        raise ModelUnusable(
+            "{path} does not exist. Correct {setting}, or leave it empty.", path=path, setting=SETTING
+        ) from None
     except OSError as error:
-        raise ModelUnusable(f"{path} cannot be read: {reason(error)}.") from error
+        raise ModelUnusable("{path} cannot be read: {reason}.", path=path, reason=reason(error)) from error
     if start != GGUF:
-        raise ModelUnusable(f"{path} is not a GGUF file. Set {SETTING} to an embedding model in GGUF format.")
+        raise ModelUnusable(
+            "{path} is not a GGUF file. Set {setting} to an embedding model in GGUF format.",
+            path=path,
+            setting=SETTING,
+        )

@@ -28,6 +28,7 @@ from memory.embeddings.errors import (
 )
 from memory.quantities import format_size
 from memory.redaction import find_url_password, remove_secrets
+from memory.translatable import Translatable
 
 if TYPE_CHECKING:
     import httpx
@@ -42,7 +43,9 @@ SETTING = "memory.embedding.local.model_path"
 
 GGUF = b"GGUF"
 
-_FIX = f" Check the network, or set {SETTING} to a GGUF file that is on this machine."
+_FIX = Translatable(
+    " Check the network, or set {setting} to a GGUF file that is on this machine.", setting=SETTING
+)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-")
@@ -98,7 +101,10 @@ def parse_reference(reference: str) -> Path | HubFile:
         and path.lower().endswith(".gguf")
     ):
         raise ModelUnusable(
-            f"{reference} does not name a file: write {SETTING} as hf:owner/repository/file.gguf, or as a path."
+            "{reference} does not name a file: write {setting} as hf:owner/repository/file.gguf, "
+            "or as a path.",
+            reference=reference,
+            setting=SETTING,
         )
     return HubFile(f"{owner}/{name}", path)
 
@@ -164,7 +170,9 @@ def download_model(
     endpoint = environment.get("HF_ENDPOINT", "").strip().rstrip("/") or HUB
     if not endpoint.startswith(("http://", "https://")):
         shown = endpoint.rpartition("@")[2]  # the part before @ is a secret
-        raise ModelUnusable(f"HF_ENDPOINT must begin with https:// or http://, and is {shown!r}.")
+        raise ModelUnusable(
+            "HF_ENDPOINT must begin with https:// or http://, and is {address}.", address=repr(shown)
+        )
     token = environment.get("HF_TOKEN", "").strip()
     if not (token.isascii() and token.isprintable()):
         raise ModelUnusable("HF_TOKEN has characters that cannot be part of a token.")
@@ -174,7 +182,9 @@ def download_model(
                 with _Hub(endpoint, token, found, silence=silence) as hub:
                     _download(hub, path, _DownloadOptions(report, stopped, pause))
     except OSError as error:
-        raise ModelUnusable(f"{path} could not be written: {reason(error)}.") from error
+        raise ModelUnusable(
+            "{path} could not be written: {reason}.", path=path, reason=reason(error)
+        ) from error
     return path
 
 
@@ -191,8 +201,9 @@ def _lock_download(path: Path, stopped: Callable[[], bool]) -> Iterator[None]:
             _check_not_stopped(stopped)
         except NotImplementedError:
             raise ModelUnusable(
-                f"The file system of {path.parent} has no locks; set memory.embedding.local.cache_dir "
-                "to a folder on a local disk."
+                "The file system of {folder} has no locks; set memory.embedding.local.cache_dir to a "
+                "folder on a local disk.",
+                folder=path.parent,
             ) from None
     try:
         yield
@@ -242,7 +253,7 @@ class _Hub:
         try:
             self._origin = _origin(httpx.URL(self._endpoint))
         except httpx.InvalidURL:
-            raise ModelUnusable(f"HF_ENDPOINT is not a usable address ({self._host}).") from None
+            raise ModelUnusable("HF_ENDPOINT is not a usable address ({host}).", host=self._host) from None
         self._client = httpx.Client(timeout=timeout, headers=headers, verify=_certificates())
         return self
 
@@ -305,17 +316,26 @@ class _Hub:
                         return
                 before, url = url, url.join(target)
                 if len(hops) > _MAX_REDIRECTS or (before.scheme, url.scheme) == ("https", "http"):
-                    raise self.wrong_file_error(f"{self._host} redirects in circles, or away from https")
+                    raise self.wrong_file_error(
+                        Translatable("{host} redirects in circles, or away from https", host=self._host)
+                    )
         except httpx.TimeoutException:
             raise EmbeddingTimedOut(
-                f"{self._failure_text} no answer from {self._host} in time.{_FIX}"
+                "{problem} no answer from {host} in time.{fix}",
+                problem=self._failure_text,
+                host=self._host,
+                fix=_FIX,
             ) from None
         except (httpx.TransportError, httpx.InvalidURL) as error:
             # The copy's URL may contain a signature, so only the hub's own URL is shown.
             secrets = (self._token, find_url_password(self._endpoint))
             detail = f" ({remove_secrets(str(error), secrets)})" if len(hops) == 0 and str(error) else ""
             raise EmbeddingUnreachable(
-                f"{self._failure_text} no connection to {self._host}{detail}.{_FIX}"
+                "{problem} no connection to {host}{detail}.{fix}",
+                problem=self._failure_text,
+                host=self._host,
+                detail=detail,
+                fix=_FIX,
             ) from None
 
     @property
@@ -324,14 +344,17 @@ class _Hub:
 
     @property
     def _failure_text(self) -> str:
-        return f"The embedding model {self._file.path} could not be downloaded:"
+        return Translatable("The embedding model {file} could not be downloaded:", file=self._file.path)
 
     def wrong_file_error(self, why: str) -> ResponseUnusable:
-        return ResponseUnusable(f"{self._failure_text} {why}.{_FIX}")
+        return ResponseUnusable("{problem} {reason}.{fix}", problem=self._failure_text, reason=why, fix=_FIX)
 
     def cut_off_error(self) -> EmbeddingUnreachable:
         return EmbeddingUnreachable(
-            f"{self._failure_text} the connection to {self._host} keeps breaking.{_FIX}"
+            "{problem} the connection to {host} keeps breaking.{fix}",
+            problem=self._failure_text,
+            host=self._host,
+            fix=_FIX,
         )
 
     def _check_response(self, response: "httpx.Response") -> None:
@@ -341,24 +364,42 @@ class _Hub:
         if status in {401, 403}:
             # The hub also sends 401 if the repository does not exist.
             raise KeyRejected(
-                f"{self._failure_text} {self._host} refuses {self._file.repository}. Check its name; if it is "
-                "private or asks for consent, set HF_TOKEN to a token that may read it."
+                "{problem} {host} refuses {repository}. Check its name; if it is private or asks for "
+                "consent, set HF_TOKEN to a token that may read it.",
+                problem=self._failure_text,
+                host=self._host,
+                repository=self._file.repository,
             )
         if status in {404, 410}:
             raise ModelUnknown(
-                f"{self._failure_text} {self._host} has no such file in {self._file.repository}. Check {SETTING}."
+                "{problem} {host} has no such file in {repository}. Check {setting}.",
+                problem=self._failure_text,
+                host=self._host,
+                repository=self._file.repository,
+                setting=SETTING,
             )
         seconds = response.headers.get("retry-after", "")
         if status == 429:
             raise LimitReached(
-                f"{self._failure_text} {self._host} is rate-limiting the download; it will be tried again later.",
+                "{problem} {host} is rate-limiting the download; it will be tried again later.",
+                problem=self._failure_text,
+                host=self._host,
                 retry_after=float(seconds) if seconds.isdecimal() else None,
             )
         if status >= 500:
             raise ServiceFailed(
-                f"{self._failure_text} {self._host} answers with {status}; it will be tried again later."
+                "{problem} {host} answers with {status}; it will be tried again later.",
+                problem=self._failure_text,
+                host=self._host,
+                status=status,
             )
-        raise ResponseUnusable(f"{self._failure_text} {self._host} answers with {status}.{_FIX}")
+        raise ResponseUnusable(
+            "{problem} {host} answers with {status}.{fix}",
+            problem=self._failure_text,
+            host=self._host,
+            status=status,
+            fix=_FIX,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,8 +465,11 @@ def _check_free_space(content: _RemoteFile, part: Path) -> None:
     free = shutil.disk_usage(part.parent).free
     if missing > free:
         raise ModelUnusable(
-            f"The embedding model needs another {format_size(missing)} in {part.parent}, but only "
-            f"{format_size(free)} are free; free some space, or set memory.embedding.local.cache_dir."
+            "The embedding model needs another {missing} in {folder}, but only {free} are free; "
+            "free some space, or set memory.embedding.local.cache_dir.",
+            missing=format_size(missing),
+            folder=part.parent,
+            free=format_size(free),
         )
 
 

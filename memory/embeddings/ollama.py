@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from memory.embeddings.errors import EmbeddingError
 from memory.embeddings.options import DEFAULT_ADDRESSES
 from memory.embeddings.protocol import Purpose, digest_version
+from memory.translatable import Translatable
 
 if TYPE_CHECKING:
     from memory.http_responses import HttpFailure
@@ -87,4 +88,4 @@ def ollama_root(base_url: str) -> str:
 
 def pull_hint(model: str) -> str:
     """Return what to do about a model that the server does not have."""
-    return f"run `ollama pull {model}`"
+    return Translatable("run `ollama pull {model}`", model=model)

@@ -8,6 +8,7 @@ from memory.embeddings.http import HttpProvider
 from memory.embeddings.ollama import OllamaEmbeddingDialect, ollama_root, pull_hint
 from memory.embeddings.options import ProviderOptions
 from memory.embeddings.protocol import Purpose, Vector
+from memory.translatable import Translatable
 
 DEFAULT_MODEL = "nomic-embed-text"
 SECONDS = 300.0
@@ -83,7 +84,7 @@ class InstalledOllamaModel(OllamaModel):
                 names = []
         if model := find_embedding_model(names):
             return model
-        raise self._make_error(NoModelInstalled, "has no embedding model")
+        raise self._make_error(NoModelInstalled, Translatable("has no embedding model"))
 
 
 def is_embedding_model(name: str) -> bool:

@@ -9,6 +9,7 @@ from memory.embeddings.options import ProviderOptions, is_on_this_machine
 from memory.embeddings.protocol import EmbeddingProvider
 from memory.embeddings.provider_table import PROVIDERS, error_fixes
 from memory.settings import EmbeddingSettings
+from memory.translatable import Translatable
 
 IN_ORDER = ("openai", "gemini", "voyage")
 
@@ -70,22 +71,32 @@ def choose_provider(
 ) -> ProviderChoice:
     """Return the provider in the settings; for "auto" the first that is available, else "none"."""
     if settings.provider == "none":
-        return ProviderChoice("none", "none: set in memory.embedding.provider")
+        return _no_provider(Translatable("set in memory.embedding.provider"))
     if settings.provider != "auto":
         return _choose_named(settings.provider, settings, sections, environment, chat, own=True)
     if local_model_exists:
-        return ProviderChoice("local", "local: its model file exists", _options("local", settings, own=True))
+        return ProviderChoice(
+            "local",
+            explain_choice("local", Translatable("its model file exists")),
+            _options("local", settings, own=True),
+        )
     for name in IN_ORDER:
         found = _find_key(name, settings, sections, environment, own=True)
         if found.key:
             return ProviderChoice(
-                name, f"{name}: a key is in {found.where}", _options(name, settings, found, own=True)
+                name,
+                explain_choice(name, Translatable("a key is in {place}", place=found.where)),
+                _options(name, settings, found, own=True),
             )
     if chat and chat.answers_first:
         return _choose_chat_provider(
-            chat, settings, "chat provider {name}, since there is no other key", own=True, unsure=True
+            chat,
+            settings,
+            Translatable("chat provider {name}, since there is no other key", name=chat.name),
+            own=True,
+            unsure=True,
         )
-    return ProviderChoice("none", "none: no embedding model is set up")
+    return _no_provider(Translatable("no embedding model is set up"))
 
 
 def choose_fallback(
@@ -102,15 +113,24 @@ def choose_fallback(
     """
     name = settings.fallback
     if name == "none" or primary.provider == "none":
-        return ProviderChoice(
-            "none", "none: no fallback is set" if name == "none" else "none: nothing to fall back from"
-        )
+        if name == "none":
+            return _no_provider(Translatable("no fallback is set"))
+        return _no_provider(Translatable("nothing to fall back from"))
     if name == primary.provider:
-        return ProviderChoice("none", f"none: memory.embedding.fallback is {name} too")
+        return _no_provider(Translatable("memory.embedding.fallback is {name} too", name=name))
     choice = _choose_named(name, settings, sections, environment, chat, own=False)
     if choice.provider == primary.provider:  # "llm" may resolve to the same provider
-        return ProviderChoice("none", f"none: memory.embedding.fallback is {choice.provider} too")
+        return _no_provider(Translatable("memory.embedding.fallback is {name} too", name=choice.provider))
     return choice
+
+
+def explain_choice(provider: str, why: str) -> Translatable:
+    """Return the reason of a `ProviderChoice`: `openai: a key is in OPENAI_API_KEY`."""
+    return Translatable("{provider}: {reason}", provider=provider, reason=why)
+
+
+def _no_provider(why: str) -> ProviderChoice:
+    return ProviderChoice("none", explain_choice("none", why))
 
 
 def open_provider(choice: ProviderChoice) -> EmbeddingProvider | None:
@@ -129,18 +149,20 @@ def _choose_named(
     *,
     own: bool,
 ) -> ProviderChoice:
-    reason = f"{name}: set in memory.embedding.{'provider' if own else 'fallback'}"
+    setting = f"memory.embedding.{'provider' if own else 'fallback'}"
+    why = Translatable("set in {setting}", setting=setting)
     found = _find_key(name, settings, sections, environment, own=own)
     if name == "llm":
         if chat is None and not (own and settings.base_url):
-            return ProviderChoice(
-                "none",
-                f"none: memory.embedding.{'provider' if own else 'fallback'} is llm, "
-                "but no chat provider of kind openai is in models.chain",
+            return _no_provider(
+                Translatable(
+                    "{setting} is llm, but no chat provider of kind openai is in models.chain",
+                    setting=setting,
+                )
             )
         server = _chat_server(settings.base_url if own else "", found.key, chat)
-        return _choose_chat_provider(server, settings, reason.partition(": ")[2], own=own, unsure=False)
-    return ProviderChoice(name, reason, _options(name, settings, found, own=own))
+        return _choose_chat_provider(server, settings, why, own=own, unsure=False)
+    return ProviderChoice(name, explain_choice(name, why), _options(name, settings, found, own=own))
 
 
 def _chat_server(base_url: str, key: str, chat: ChatProviderAccess | None) -> ChatProviderAccess:
@@ -152,14 +174,14 @@ def _chat_server(base_url: str, key: str, chat: ChatProviderAccess | None) -> Ch
         return replace(chat, api_key=key or chat.api_key)
     is_same_host = chat is not None and urlsplit(chat.base_url).netloc == urlsplit(base_url).netloc
     return ChatProviderAccess(
-        "the server at memory.embedding.base_url",
+        Translatable("the server at memory.embedding.base_url"),
         base_url.rstrip("/"),
         key or (chat.api_key if chat and is_same_host else ""),
     )
 
 
 def _choose_chat_provider(
-    chat: ChatProviderAccess, settings: EmbeddingSettings, why: str, *, own: bool, unsure: bool
+    chat: ChatProviderAccess, settings: EmbeddingSettings, why: Translatable, *, own: bool, unsure: bool
 ) -> ProviderChoice:
     """Choose the chat provider with its default embedding model, or explain what to set.
 
@@ -174,11 +196,14 @@ def _choose_chat_provider(
         options = replace(options, model=usual)
         if name == "llm" and not usual:
             key = "memory.embedding.model" if own else "memory.embedding.fallback_model"
-            return ProviderChoice(
-                "none",
-                f"none: {chat.name} has no usual embedding model; set {key}, or another provider",
+            return _no_provider(
+                Translatable(
+                    "{name} has no usual embedding model; set {setting}, or another provider",
+                    name=chat.name,
+                    setting=key,
+                )
             )
-    return ProviderChoice(name, f"{name}: {why.format(name=chat.name)}", options, unsure=unsure)
+    return ProviderChoice(name, explain_choice(name, why), options, unsure=unsure)
 
 
 def _find_key(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from memory.embeddings.errors import EmbeddingError, KeyRejected, ModelUnknown
 from memory.embeddings.options import DEFAULT_ADDRESSES, ProviderOptions, RequestLimits
 from memory.embeddings.protocol import EmbeddingProvider
+from memory.translatable import Translatable
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +119,13 @@ def error_fixes(provider: str) -> Mapping[type[EmbeddingError], str]:
     """Return what a person can do about this provider's errors."""
     places = ["memory.embedding.api_key"]
     if provider == "llm":
-        places.append("the api_key of your chat provider")
+        places.append(Translatable("the api_key of your chat provider"))
     elif variables := PROVIDERS[provider].key_variables:
         places += [f"providers.{provider}.api_key", variables[0]]
-    unknown = "check memory.embedding.model and base_url"
+    unknown = Translatable("check memory.embedding.model and base_url")
     if provider == "llm":
-        unknown = "set memory.embedding.model to an embedding model of your chat provider"
-    return {KeyRejected: f"check {' or '.join(places)}", ModelUnknown: unknown}
+        unknown = Translatable("set memory.embedding.model to an embedding model of your chat provider")
+    places_text = places[0]
+    for each in places[1:]:
+        places_text = Translatable("{place} or {other}", place=places_text, other=each)
+    return {KeyRejected: Translatable("check {places}", places=places_text), ModelUnknown: unknown}

@@ -15,7 +15,6 @@ from memory.embeddings.protocol import Vector
 BYTES_PER_NUMBER = 4
 SAME_MODEL_SIMILARITY = 0.999
 """Minimum cosine of two vectors of the same text by the same model, since services round a little."""
-DIMENSIONS_HINT = "check memory.embedding.model and dimensions"
 
 _SWAP = sys.byteorder == "big"
 # Rounding to float32 leaves unit vectors within this distance of 1; dividing again would gain nothing.
@@ -37,7 +36,7 @@ def to_unit_vectors(items: Sequence[object], *, count: int, dimensions: int) -> 
     `dimensions` is the required number of dimensions; 0 takes that of the first. Raises `ResponseUnusable`.
     """
     if len(items) != count:
-        raise ResponseUnusable(f"{len(items)} vectors for {count} texts")
+        raise ResponseUnusable("{count} vectors for {wanted} texts", count=len(items), wanted=count)
     vectors: list[Vector] = []
     for item in items:
         vector = to_unit_vector(item, dimensions=dimensions)
@@ -56,14 +55,18 @@ def to_unit_vector(item: object, *, dimensions: int = 0) -> Vector:
         raise ResponseUnusable("a vector that is not a list of numbers")
     if dimensions and len(numbers) != dimensions:
         raise ResponseUnusable(
-            f"vectors of {len(numbers)} numbers instead of {dimensions}: {DIMENSIONS_HINT}",
+            "vectors of {count} numbers instead of {wanted}: check memory.embedding.model and dimensions",
+            count=len(numbers),
+            wanted=dimensions,
         )
     try:
         length = hypot(*numbers)
     except (TypeError, OverflowError) as error:
         raise ResponseUnusable("a vector with something other than a number in it") from error
     if not isfinite(length) or not length:
-        raise ResponseUnusable("a vector of zeros" if not length else "a vector with NaN or infinity in it")
+        if not length:
+            raise ResponseUnusable("a vector of zeros")
+        raise ResponseUnusable("a vector with NaN or infinity in it")
     if length < _TINY:  # its inverse would be infinite; tiny numbers have lost nearly all digits
         largest = max(map(abs, numbers))
         numbers = [number / largest for number in numbers]

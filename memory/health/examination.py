@@ -32,6 +32,7 @@ from memory.note_links import NoteLink, find_links
 from memory.notes import Notes
 from memory.ranking.statements import strip_markers
 from memory.search import SearchHit
+from memory.translatable import Translatable
 
 MAX_PASSAGES = 500_000
 """Passages that are compared; a memory with more is examined in part."""
@@ -62,7 +63,7 @@ MAX_RESULTS = 10
 FIRST_PASS_SHARE = 0.7
 """Share of the time for the first pass."""
 
-NOT_AMONG_RESULTS = "a search for its own words finds other notes first"
+NOT_AMONG_RESULTS = Translatable("a search for its own words finds other notes first")
 
 SearchWords = Callable[[str], Awaitable[Sequence[SearchHit]]]
 
@@ -136,7 +137,7 @@ class _FirstPass:
             except NoteMissing:
                 continue
             except MemoryFault as fault:
-                self._add_unfound(stat.path, str(fault).rstrip("."))
+                self._add_unfound(stat.path, fault.text)
                 continue
             self.read += 1
             self._add_note(stat.path, text)

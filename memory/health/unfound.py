@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Set
 
 from memory.tokenizer import tokenize
+from memory.translatable import Translatable
 
 MAX_OTHERS = 20
 """A word that at most this many notes have finds each of them."""
@@ -25,9 +26,9 @@ SAMPLE_CHARS = 4_000
 _BROKEN = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd\ud800-\udfff]")
 _PLAIN_WORD = re.compile("[A-Za-z0-9]")
 
-NO_TEXT = "it is empty"
-NO_WORDS = "it has no words to search for"
-NOT_TEXT = "it doesn't look like text"
+NO_TEXT = Translatable("it is empty")
+NO_WORDS = Translatable("it has no words to search for")
+NOT_TEXT = Translatable("it doesn't look like text")
 
 
 def find_text_fault(text: str) -> str:

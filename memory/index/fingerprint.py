@@ -6,6 +6,7 @@ from itertools import zip_longest
 
 from memory import chunker, note_references, tokenizer
 from memory.settings import ChunkSettings, FolderSettings
+from memory.translatable import Translatable, join_texts
 
 _PARTS = (
     "the program's version",
@@ -34,10 +35,12 @@ def describe_difference(mine: str, theirs: str) -> str:
     """Describe how two fingerprints differ, such as `memory.chunk.target_tokens is 400 here and 300 there`."""
     here, there = mine.split("/"), theirs.split("/")
     if not {len(here), len(there)} <= {len(_PARTS) - 1, len(_PARTS)}:
-        return "the program's version differs"
+        return Translatable("the program's version differs")
     told = [
-        f"{name} is {one} here and {other} there" if name.startswith("memory.chunk.") else f"{name} differs"
+        Translatable("{name} is {here} here and {there} there", name=name, here=one, there=other)
+        if name.startswith("memory.chunk.")
+        else Translatable("{name} differs", name=name)
         for name, one, other in zip_longest(_PARTS, here, there, fillvalue="")
         if one != other
     ]
-    return ", ".join(dict.fromkeys(told))
+    return join_texts(*dict.fromkeys(told))

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from memory.index.protocol import Index
+from memory.translatable import Translatable
 
 if TYPE_CHECKING:
     from memory.postgres.notifications import ChangeNotifications
     from memory.postgres.server import Server
 
 VectorBackend = Literal["sqlite-vec", "numpy", "pgvector"]
-
-_FTS_DESCRIPTION = "full-text search in all languages"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +70,27 @@ class IndexLocation(Protocol):
 def redact_server_address(text: str, location: IndexLocation) -> str:
     """Return `text` without the index server's address, which must not appear in a chat.
 
-    The server's own message, in parentheses after it, is removed too, since it may name the host.
+    The server's own message, in parentheses after it (`quote_server`), is removed too, since it may name the host.
     """
     if location.file or location.shown not in text:
         return text
+    if text == location.shown:
+        return Translatable("the index server")
+    if isinstance(text, Translatable):
+        if isinstance(failure := text.fields.get("failure"), str):
+            return redact_server_address(failure, location)
+        fields = {
+            name: redact_server_address(each, location) if isinstance(each, str) else each
+            for name, each in text.fields.items()
+        }
+        return Translatable(text.template, **fields)
     return re.sub(r" \(.*\)", "", text.replace(location.shown, "the index server"))
 
 
 class IndexFileLocation:
     """`IndexLocation` in a SQLite file."""
 
-    words = f"{_FTS_DESCRIPTION} (FTS5)"
+    words = Translatable("full-text search in all languages (FTS5)")
     problem = ""
 
     def __init__(self, private: Path, *, fingerprint: str, name: str = "index.db") -> None:
@@ -112,7 +121,7 @@ class IndexFileLocation:
 class IndexServerLocation:
     """`IndexLocation` in a PostgreSQL database."""
 
-    words = f"{_FTS_DESCRIPTION} (tsvector)"
+    words = Translatable("full-text search in all languages (tsvector)")
     file = None
 
     def __init__(self, server: "Server", *, fingerprint: str, user: str = "", member: str = "") -> None:

@@ -126,7 +126,7 @@ class IndexFile:
                 with _commit_or_roll_back(tx.db):
                     yield tx
             except _FOREIGN_VALUE_ERRORS as error:
-                raise IndexCorrupted(f"the index is damaged ({error})") from error
+                raise IndexCorrupted("the index is damaged ({error})", error=error) from error
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[FileTransaction]:
@@ -454,13 +454,13 @@ def _translate_errors() -> Iterator[None]:
     try:
         yield
     except (*_DAMAGE_ERRORS, UnexpectedType) as error:
-        raise IndexCorrupted(f"the index is damaged ({error})") from error
+        raise IndexCorrupted("the index is damaged ({error})", error=error) from error
     except OSError as error:
-        raise IndexUnavailable(f"the index cannot be used ({reason(error)})") from error
+        raise IndexUnavailable("the index cannot be used ({error})", error=reason(error)) from error
     except NotImplementedError as error:
         raise IndexUnavailable("the index cannot be used (its file system has no locks)") from error
     except apsw.Error as error:
-        raise IndexUnavailable(f"the index cannot be used ({error})") from error
+        raise IndexUnavailable("the index cannot be used ({error})", error=error) from error
 
 
 @contextlib.contextmanager

@@ -53,17 +53,17 @@ def inspect_index(file: Path, *, fingerprint: str, seconds: float) -> IndexInspe
     except apsw.InterruptError as error:
         raise IndexUnavailable("the index cannot be read in time") from error
     except (apsw.CantOpenError, apsw.IOError, apsw.BusyError, apsw.PermissionsError, OSError) as error:
-        raise IndexUnavailable(f"the index cannot be read ({error})") from error
+        raise IndexUnavailable("the index cannot be read ({error})", error=error) from error
     except (apsw.Error, TypeError, ValueError) as error:
-        raise IndexCorrupted(f"the index is damaged ({error})") from error
+        raise IndexCorrupted("the index is damaged ({error})", error=error) from error
     try:
         run_read_only(file, quick_check, seconds=seconds)
     except apsw.InterruptError:
         return found
     except (DatabaseDamaged, apsw.CorruptError, apsw.NotADBError) as error:
-        raise IndexCorrupted(f"the index is damaged ({error})") from error
+        raise IndexCorrupted("the index is damaged ({error})", error=error) from error
     except apsw.Error as error:
-        raise IndexUnavailable(f"the index cannot be read ({error})") from error
+        raise IndexUnavailable("the index cannot be read ({error})", error=error) from error
     return replace(found, looked_through=True)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from memory.errors import IndexCorrupted, IndexUnavailable
+from memory.translatable import Translatable
 
 
 class ServerUnreachable(IndexUnavailable):
@@ -35,35 +36,61 @@ def translate_errors(shown: str) -> Iterator[None]:
         errors.UndefinedTable,
         errors.UndefinedColumn,
     ) as error:
-        raise IndexCorrupted(f"the index on {shown} is damaged ({first_line(error)})") from error
+        raise IndexCorrupted(
+            quote_server(Translatable("the index on {server} is damaged", server=shown), first_line(error))
+        ) from error
     except errors.InsufficientPrivilege as error:
         raise IndexUnavailable(
-            f"{shown} denies access: {first_line(error)}; ask its owner to grant this user CREATE on the database"
+            "{server} denies access: {error}; ask its owner to grant this user CREATE on the database",
+            server=shown,
+            error=first_line(error),
         ) from error
     except errors.ReadOnlySqlTransaction as error:
         raise IndexUnavailable(
-            f"{shown} is a read-only replica: list all hosts in index.url, and add ?target_session_attrs=read-write"
+            "{server} is a read-only replica: list all hosts in index.url, and add "
+            "?target_session_attrs=read-write",
+            server=shown,
         ) from error
     except errors.DiskFull as error:
-        raise IndexUnavailable(f"{shown} has no disk space left ({first_line(error)})") from error
+        raise IndexUnavailable(
+            quote_server(Translatable("{server} has no disk space left", server=shown), first_line(error))
+        ) from error
     except (
         errors.LockNotAvailable,
         errors.QueryCanceled,
         errors.DeadlockDetected,
         errors.SerializationFailure,
     ) as error:
-        raise IndexUnavailable(f"{shown} took too long ({first_line(error)})") from error
+        raise IndexUnavailable(
+            quote_server(Translatable("{server} took too long", server=shown), first_line(error))
+        ) from error
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
         told = first_line(error)
         if "authentication failed" in told or "no pg_hba.conf entry" in told:
             raise ServerUnreachable(
-                f"{shown} rejects the login ({told}); correct user or password in index.url"
+                quote_server(
+                    Translatable(
+                        "{server} rejects the login; correct user or password in index.url", server=shown
+                    ),
+                    told,
+                )
             ) from error
         if told.startswith("database ") and told.endswith(" does not exist"):
-            raise ServerUnreachable(f"{shown}: {told}; create it there, or correct index.url") from error
-        raise ServerUnreachable(f"{shown} does not answer ({told})") from error
+            raise ServerUnreachable(
+                "{server}: {error}; create it there, or correct index.url", server=shown, error=told
+            ) from error
+        raise ServerUnreachable(
+            quote_server(Translatable("{server} does not answer", server=shown), told)
+        ) from error
     except psycopg.Error as error:
-        raise IndexUnavailable(f"{shown} reports an error: {first_line(error)}") from error
+        raise IndexUnavailable(
+            "{server} reports an error: {error}", server=shown, error=first_line(error)
+        ) from error
+
+
+def quote_server(failure: Translatable, server_said: str) -> Translatable:
+    """Return a failure with the server's own message, which `redact_server_address` leaves out again."""
+    return Translatable("{failure} ({server_said})", failure=failure, server_said=server_said)
 
 
 _PLACE = re.compile(

@@ -27,8 +27,11 @@ def migrate(connection: "Connection[tuple[Any, ...]]", part: str, steps: Sequenc
     done = int(found[0]) if found else 0
     if done > len(steps):
         raise IndexUnavailable(
-            f"the database was made by a newer version of Commonplace ({part} {done}, known here: {len(steps)}); "
-            "update this instance too"
+            "the database was made by a newer version of Commonplace ({part} {done}, known here: "
+            "{known}); update this instance too",
+            part=part,
+            done=done,
+            known=len(steps),
         )
     for step in steps[done:]:
         connection.execute(step.encode())

@@ -14,6 +14,7 @@ from memory.postgres.errors import ServerClosed, ServerUnreachable, translate_er
 from memory.postgres.lock_keys import lock_key
 from memory.postgres.server import Server
 from memory.postgres.timeouts import cut_after
+from memory.translatable import Translatable
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -59,7 +60,10 @@ class NoteLocks:
         while not lock.acquire():
             if deadline.has_passed:
                 raise NoteUnwritable(
-                    f"{path} has been locked by another instance for more than {timeout:g} seconds; try again."
+                    "{path} has been locked by another instance for more than {seconds:g} seconds; try "
+                    "again.",
+                    path=path,
+                    seconds=timeout,
                 )
             # Jitter, so that waiting instances do not poll in step.
             time.sleep(_POLL_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311
@@ -83,7 +87,7 @@ class NoteLocks:
             if self._closed:
                 raise ServerClosed
             if session and session is not self._session:
-                raise ServerUnreachable(f"the connection to {self._server.shown} was lost")
+                raise ServerUnreachable("the connection to {server} was lost", server=self._server.shown)
             asked = self._session = self._session or _Session(self._server)
             try:
                 return asked, asked.query(statement, values, seconds=self._answer_seconds)
@@ -134,7 +138,9 @@ class _NoteLock:
                 self._problem = (
                     ""
                     if ours
-                    else "its lock was lost (locks do not work through a pooler in transaction mode)"
+                    else Translatable(
+                        "its lock was lost (locks do not work through a pooler in transaction mode)"
+                    )
                 )
             except (IndexUnavailable, IndexCorrupted) as error:
                 self._problem = _describe_error(error)
@@ -154,11 +160,11 @@ def _describe_error(error: IndexUnavailable | IndexCorrupted) -> str:
     """Return the message without the server's address, since chats and models see what became of a note."""
     match error:
         case ServerClosed():
-            return str(error)
+            return error.text
         case ServerUnreachable():
-            return "the index server does not answer"
+            return Translatable("the index server does not answer")
         case _:
-            return "the index server cannot be used"
+            return Translatable("the index server cannot be used")
 
 
 class _Session:

@@ -207,7 +207,7 @@ class Server:
             with translate_errors(self.shown):
                 yield
         except ServerUnreachable as error:
-            self._failure = (time.monotonic() + REST_SECONDS, str(error))
+            self._failure = (time.monotonic() + REST_SECONDS, error.text)
             raise
         else:
             if self._failure[1]:
@@ -225,7 +225,9 @@ def check_library() -> None:
 
 def missing_library_error() -> IndexUnavailable:
     """Return the error for a missing psycopg."""
-    return IndexUnavailable(f"the library for PostgreSQL is not installed: run {how_to_add('postgres')}")
+    return IndexUnavailable(
+        "the library for PostgreSQL is not installed: run {command}", command=how_to_add("postgres")
+    )
 
 
 def _check_connection(connection: "Connection[tuple[Any, ...]]") -> None:

@@ -87,7 +87,7 @@ async def test_a_search_of_some_folders_says_nothing_of_what_is_in_others(tmp_pa
         async def notice(within: list[str] | None) -> str:
             return (await search.search("passport", within=within)).notice
 
-        assert "and 1 more" in await notice(None)
+        assert "And 1 more" in await notice(None)
         assert (await notice(["a"])).startswith("Not searched: a/huge.md")
         assert (await notice(["b"])).startswith("Not searched: b/huge.md")
         assert "more" not in f"{await notice(['a'])}{await notice(['b'])}"

@@ -41,7 +41,7 @@ def test_lines_are_counted_from_one(notes: Notes, folder: Path) -> None:
     assert (text.text, text.line_start, text.line_end, text.total_lines) == ("two\n", 2, 2, 3)
     assert notes.read(DAY, line=2, limit=99).text == "two\nthree"
     assert notes.read(DAY, line=3).line_end == 3
-    with pytest.raises(MemoryFault, match="has 3 lines; there is no line 4"):
+    with pytest.raises(MemoryFault, match="ends at line 3; there is no line 4"):
         notes.read(DAY, line=4)
     for line, limit in ((0, None), (-1, None), (1, 0), (1, -5)):
         with pytest.raises(MemoryFault, match="Lines count from 1"):

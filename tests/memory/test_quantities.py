@@ -1,4 +1,4 @@
-from memory.quantities import format_duration, format_rough_duration, format_size
+from memory.quantities import format_rough_duration, format_size
 
 
 def test_sizes_are_told_as_people_do() -> None:
@@ -7,11 +7,6 @@ def test_sizes_are_told_as_people_do() -> None:
         999_499: "999 kB", 999_999: "1.0 MB", 25e6: "25 MB", 3.4e9: "3.4 GB", 2e12: "2,000 GB",
     }  # fmt: skip
     assert {count: format_size(count) for count in said} == said
-
-
-def test_durations_are_told_to_the_second_or_the_minute() -> None:
-    said = {0.2: "0 s", 59.4: "59 s", 59.6: "1 min 0 s", 725: "12 min 5 s", 12_000: "3 h 20 min"}
-    assert {seconds: format_duration(seconds) for seconds in said} == said
 
 
 def test_a_rough_duration_is_as_exact_as_anybody_wants_to_know() -> None:

@@ -12,6 +12,7 @@ from bot import phrases
 from bot.chat_kinds import ChatKind, kind_of_chat
 from bot.conversations.pages import spoken_messages
 from bot.imports.formats import show_name
+from bot.language.text import localize
 from bot.said_in_chats import format_chat
 from bot.sanitize import one_line
 from bot.state.conversation_entries import read_span
@@ -91,7 +92,7 @@ async def show_conversations(request: web.Request) -> web.Response:
             lambda db: _read_view(db, services, kind=kind, chat=chat, before=place)
         )
     except StateFault as fault:
-        return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, str(fault))
+        return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, localize(fault))
     return page_response(
         request, "conversations.html", here=CONVERSATIONS_URL, kinds=phrases.WEB_KINDS.items(), shown=view
     )

@@ -18,6 +18,7 @@ from bot.forget_said import (
     find_said,
     forget_said,
 )
+from bot.language.text import localize
 from bot.sanitize import one_line
 from bot.state.database import StateFault
 from bot.timeparse import day_in_words
@@ -89,7 +90,7 @@ async def forget(request: web.Request) -> web.Response:
         problem = phrases.WEB_TYPED_LINES_KEPT.format(reason=fault)
         return refuse(request, 503, phrases.WEB_NOTHING_FORGOTTEN, problem)
     except StateFault as fault:
-        return refuse(request, 503, phrases.WEB_NOTHING_FORGOTTEN, str(fault))
+        return refuse(request, 503, phrases.WEB_NOTHING_FORGOTTEN, localize(fault))
     if problem:
         return page_response(
             request,
@@ -111,7 +112,7 @@ async def _ask(request: web.Request, part: SaidPart, *, status: int = 200, probl
     except NothingSaid:
         return refuse(request, 404, phrases.WEB_NOT_FOUND, phrases.WEB_NO_CONVERSATION)
     except StateFault as fault:
-        return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, str(fault))
+        return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, localize(fault))
     return page_response(
         request,
         "forget_said.html",

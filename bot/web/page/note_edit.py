@@ -9,6 +9,7 @@ from aiohttp import web
 
 from bot import phrases
 from bot.change_texts import format_diff
+from bot.language.text import localize
 from bot.quantities import size_in_words
 from bot.state.database import StateFault
 from bot.visible_names import escape_path
@@ -149,9 +150,9 @@ async def _save(request: web.Request, path: str, draft: FormDraft) -> web.Respon
         view = replace(_view(path, draft), problem=phrases.WEB_NOTE_GONE, is_gone=True)
         return _form_page(request, view, status=409)
     except EditRefused as refused:
-        return await _answer_refusal(request, path, draft, str(refused))
+        return await _answer_refusal(request, path, draft, localize(refused))
     except (MemoryFault, StateFault) as fault:
-        view = replace(_view(path, draft), problem=str(fault))
+        view = replace(_view(path, draft), problem=localize(fault))
         return _form_page(request, view, status=fault_status(fault))
     return web.Response(status=303, headers={"Location": note_url(written.path, done="saved")})
 
@@ -161,7 +162,9 @@ async def _answer_refusal(request: web.Request, path: str, draft: FormDraft, why
     try:
         note = await request.app[services_key].memory.read_whole(path)
     except MemoryFault as fault:
-        return _form_page(request, replace(_view(path, draft), problem=str(fault), is_gone=True), status=409)
+        return _form_page(
+            request, replace(_view(path, draft), problem=localize(fault), is_gone=True), status=409
+        )
     if note.fault:
         return _form_page(request, replace(_view(path, draft), problem=note.fault), status=409)
     if split_lines(note.text) == split_lines(draft.text):

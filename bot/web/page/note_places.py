@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from bot import phrases
+from bot.language.text import localize
 from bot.state.database import StateFault
 from bot.visible_names import escape_path
 from bot.web.page.rendering import page_response
@@ -51,7 +52,7 @@ def missing_page(request: web.Request, fault: MemoryFault) -> web.Response:
         "note_missing.html",
         here=NOTES_URL,
         status=status,
-        message=str(fault),
+        message=localize(fault),
         steps=breadcrumbs(""),
     )
 

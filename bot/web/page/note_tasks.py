@@ -6,6 +6,7 @@ from contextlib import suppress
 from aiohttp import web
 
 from bot import phrases
+from bot.language.text import localize
 from bot.state.database import StateFault
 from bot.web.changes import OVER_HTTP, new_key
 from bot.web.context import services_key
@@ -37,7 +38,7 @@ async def _set_task(request: web.Request) -> web.Response:
         return await _show_again(request, path, phrases.WEB_TASK_CHANGED, status=409, line=line)
     except (MemoryFault, StateFault) as fault:
         if not isinstance(fault, EditRefused):
-            return await _show_again(request, path, str(fault), status=fault_status(fault), line=line)
+            return await _show_again(request, path, localize(fault), status=fault_status(fault), line=line)
         # It is so already.
     return web.Response(status=303, headers={"Location": note_url(path, line, done="task")})
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from bot import phrases
+from bot.language.text import localize
 from bot.state.database import StateFault
 from memory.errors import MemoryFault
 
@@ -45,7 +46,7 @@ async def load_panel(
     try:
         return Panel(task.result())
     except (MemoryFault, StateFault) as error:
-        return Panel(None, str(error))
+        return Panel(None, localize(error))
     except Exception:
         log.exception("a panel of the status page failed")
         return Panel(None, phrases.WEB_PANEL_FAILED)

@@ -19,7 +19,14 @@ from bot.web.conversations import searches_chats
 from bot.web.forms import FORM_FIELD, ONCE_FIELD, new_once, typed_names
 from bot.web.language import language_headers, language_tag
 from bot.web.local_routes import is_local_page
-from bot.web.page.translation import EXTENSION, decimal, grouped, install_translations, translated
+from bot.web.page.translation import (
+    EXTENSION,
+    after_state,
+    decimal,
+    grouped,
+    install_translations,
+    translated,
+)
 from bot.web.security_headers import nonce_of
 from bot.web.session import new_form_token
 
@@ -57,6 +64,7 @@ def template_environment() -> "Environment":
     templates.filters["as_size"] = size_in_words
     templates.filters["join_sentences"] = join_sentences
     templates.filters["translated"] = translated
+    templates.filters["after_state"] = after_state
     templates.filters["kind_of_trouble"] = reason_text
     templates.filters["with_code"] = _with_code
     templates.filters["without_markup"] = lambda text: text.replace("`", "")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from bot.language.catalogs import translate, translate_plural
 from bot.language.current import current_language
-from bot.language.text import Text, write_number
+from bot.language.text import Text, localize, write_number
+from memory.translatable import Translatable, TranslatableError
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 EXTENSION = "jinja2.ext.i18n"
 
+_STATE = re.compile(": |：")
 _FIELD = re.compile(r"%\((\w+)\)s")
 
 
@@ -22,6 +24,7 @@ def install_translations(templates: "Environment") -> None:
     templates.policies["ext.i18n.trimmed"] = True
     # Not `install_gettext_callables`: its functions fill in the fields as `%` does, which no language can change.
     templates.newstyle_gettext = True  # type: ignore[attr-defined]  # the extension adds it
+    templates.finalize = _localized
     templates.globals.update(gettext=_gettext, pgettext=_pgettext, ngettext=_ngettext)
 
 
@@ -43,7 +46,17 @@ def decimal(number: float, places: int = 1) -> str:
 
 def translated(text: str) -> str:
     """Return a text that was stored in English in the reader's language; what no catalogue has stays as it is."""
-    return translate(text, current_language())
+    return localize(text) if isinstance(text, Translatable) else translate(text, current_language())
+
+
+def after_state(reason: str) -> str:
+    """Return a reason such as `away: …` without the word before its colon, which the page shows by itself."""
+    return _STATE.split(localize(reason), maxsplit=1)[-1]
+
+
+def _localized(value: object) -> object:
+    """Return what is shown for a value: a reason that can be translated is said in the reader's language."""
+    return localize(value) if isinstance(value, Translatable | TranslatableError) else value
 
 
 def _gettext(message: str, /, **fields: object) -> "Markup":
@@ -64,5 +77,5 @@ def _fill_in(text: str, fields: dict[str, object]) -> "Markup":
     """Return a text, which is HTML, with its fields, which are escaped unless they are `Markup`."""
     from markupsafe import Markup, escape
 
-    shown = {name: str(escape(value)) for name, value in fields.items()}
+    shown = {name: str(escape(_localized(value))) for name, value in fields.items()}
     return Markup(Text(text, current_language()).format_html(**shown))  # noqa: S704 - the text is our own

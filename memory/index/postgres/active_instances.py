@@ -52,8 +52,10 @@ def check_nobody_else(db: "Db", name: str, fingerprint: str) -> None:
     """Raise `IndexUnavailable` if an active instance uses other settings; the message says which and where."""
     if other := _find_other(db, name, fingerprint):
         raise IndexUnavailable(
-            f"the index is in use by {other[0]} with other settings ({describe_difference(fingerprint, other[1])}); "
-            "give all instances the same settings and version"
+            "the index is in use by {name} with other settings ({difference}); give all instances "
+            "the same settings and version",
+            name=other[0],
+            difference=describe_difference(fingerprint, other[1]),
         )
 
 

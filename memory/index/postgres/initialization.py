@@ -81,16 +81,19 @@ def ensure_pgvector(db: "Db", shown: str) -> None:
     version = db.info.server_version // 10000
     if not db.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'").fetchone():
         raise IndexUnavailable(
-            f"{shown} has no pgvector; install it on the server's machine (Debian: "
-            f"apt install postgresql-{version}-pgvector; Docker: the image pgvector/pgvector:pg{version})"
+            "{server} has no pgvector; install it on the server's machine (Debian: apt install "
+            "postgresql-{version}-pgvector; Docker: the image pgvector/pgvector:pg{version})",
+            server=shown,
+            version=version,
         )
     try:
         with db.transaction():
             db.execute("CREATE EXTENSION IF NOT EXISTS vector")
     except errors.InsufficientPrivilege as error:
         raise IndexUnavailable(
-            f"{shown} has pgvector, but this user may not switch it on; "
-            "let a superuser run CREATE EXTENSION vector in this database"
+            "{server} has pgvector, but this user may not switch it on; let a superuser run CREATE "
+            "EXTENSION vector in this database",
+            server=shown,
         ) from error
     except errors.UniqueViolation:  # another process did the same at the same time
         pass

@@ -61,8 +61,10 @@ def rewrite_tables(server: Server, generation: str, *, forgotten_in: str) -> Non
             db.execute(f"VACUUM commonplace.{name}".encode())
     if left:
         raise IndexUnavailable(
-            f"a search no longer finds it, but the files of {server.shown} may still hold it until "
-            f"somebody runs VACUUM (FULL) on {', '.join(f'commonplace.{name}' for name in left)}, while nobody searches"
+            "a search no longer finds it, but the files of {server} may still hold it until "
+            "somebody runs VACUUM (FULL) on {tables}, while nobody searches",
+            server=server.shown,
+            tables=", ".join(f"commonplace.{name}" for name in left),
         )
 
 

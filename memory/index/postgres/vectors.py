@@ -113,8 +113,10 @@ def store_vectors(
             )
     if model.dimensions > MAX_DIMENSIONS:
         raise IndexUnavailable(
-            f"vectors of {model.dimensions} numbers are more than pgvector can store ({MAX_DIMENSIONS}); "
-            "set memory.embedding.dimensions to less"
+            "vectors of {dimensions} numbers are more than pgvector can store ({most}); set "
+            "memory.embedding.dimensions to less",
+            dimensions=model.dimensions,
+            most=MAX_DIMENSIONS,
         )
     db.execute("SELECT pg_advisory_xact_lock(%s)", [lock_key("index", VECTORS_LOCK)])
     # The rows are locked until the end, so that nobody deletes these texts meanwhile.

@@ -510,5 +510,5 @@ def _read_vectors(db: apsw.Connection, ids: "NDArray[np.int64]", *, dimensions: 
                     raise IndexCorrupted("the index is damaged (vectors of one model differ in length)")
                 blob.read_into(vectors[place])
     except apsw.SQLError as error:
-        raise IndexCorrupted(f"the index is damaged ({error})") from error
+        raise IndexCorrupted("the index is damaged ({error})", error=error) from error
     return vectors

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from bot.cli.main import build_parser
+from bot.cli.outcome import INTERRUPTED
 from bot.setup.steps import STEPS
 from tests.contracts.test_public_names import options_of
 from tests.fakes.bot_api.server import BotApi
@@ -516,6 +517,29 @@ async def test_enter_ends_the_wait_in_a_plain_terminal_and_the_token_is_not_show
 
         await asyncio.to_thread(skip)
     assert telegram.token in (tmp_path / "secrets.toml").read_text()
+
+
+@pytest.mark.thorough
+def test_it_asks_in_the_language_of_the_terminal_and_writes_the_same_settings(
+    commonplace: Commonplace,
+) -> None:
+    with open_window(commonplace, "you", LC_ALL="de_DE.UTF-8") as window:
+        window.wait_for("Wie soll ich heißen?")
+        window.type("Robin\r")
+        window.wait_for("Deine Zeitzone")
+        window.type("Europe/Berlin\r")
+        told = window.wait_for("Und später")
+        assert "Name und Zeitzone: Robin, Europe/Berlin" in told
+        assert window.wait_exit() == 0
+    file = commonplace.folder / "config.toml"
+    written = file.read_text("utf-8")
+    assert tomllib.loads(written)["agent"]["name"] == "Robin"
+    assert written.isascii(), "in English"
+    file.write_text(written.replace('\nlanguage = ""', '\nlanguage = "zh"'))
+    with open_window(commonplace, "you", LC_ALL="de_DE.UTF-8") as window:
+        window.wait_for("我该叫什么名字？ [Robin]")
+        window.type(b"\x03")
+        assert window.wait_exit() == INTERRUPTED
 
 
 @pytest.mark.thorough

@@ -81,7 +81,7 @@ async def test_a_place_is_understood_as_people_copy_it(house: Harness, tmp_path:
         ("/correct house.md:3", "Usage: `/correct PATH:LINE TEXT`"),
         ("/correct house.md The boiler", "Usage: `/correct PATH:LINE TEXT`"),
         ("/correct house.md:1-3 The boiler", "I can only correct one line at a time."),
-        ("/correct house.md:9 x", "house.md has 3 lines; there is no line 9."),
+        ("/correct house.md:9 x", "house.md ends at line 3; there is no line 9."),
         ("/correct house.md:2 x", "Line 2 of house.md is empty, so there is nothing to correct."),
         ("/correct house.md:3 The boiler is blue.", "Line 3 of house.md already says that."),
         ("/correct house.md:3 two\nlines", "The new text has several lines; please put it on a single line."),

@@ -310,7 +310,7 @@ async def test_what_nothing_is_recorded_of_was_written_by_hand(house: Harness, t
         ("/why house.md", phrases.WHY_USAGE),
         ("/why house.md:2", "Line 2 of house.md is empty."),
         ("/why house.md:0", phrases.WHY_USAGE),
-        ("/why house.md:9", "house.md has 3 lines; there is no line 9."),
+        ("/why house.md:9", "house.md ends at line 3; there is no line 9."),
         ("/why none.md:3", "There is no note none.md."),
         ("/why ../house.md:3", "../house.md leads out of the memory folder."),
     ],

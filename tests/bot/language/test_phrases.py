@@ -12,9 +12,11 @@ import pytest
 from bot import english, phrases
 from bot.language.codes import closest_language, find_language
 from bot.language.current import current_language, speaking
-from bot.language.text import Text, join_sentences
-from bot.quantities import size_in_words
+from bot.language.text import Text, join_sentences, localize
+from bot.quantities import duration_in_words, size_in_words
 from bot.timeparse import Recurrence, moment_in_full, rule_in_words
+from memory.errors import NoteUnreadable
+from memory.translatable import Translatable, TranslatableError
 from tests.fakes.table_test import table_test
 
 
@@ -90,6 +92,54 @@ def test_numbers_are_written_as_in_the_language() -> None:
         assert phrases.NOTE_ROW.format(path="a,b.md", size="1.2") == "- `a,b.md`, 1.2", "no number"
         assert size_in_words(1_234_000) == "1,2 MB"
         assert size_in_words(512) == "512 Byte"
+
+
+def test_durations_are_told_to_the_second_or_the_minute() -> None:
+    told = {0.2: "0 s", 59.4: "59 s", 59.6: "1 min 0 s", 725: "12 min 5 s", 12_000: "3 h 20 min"}
+    assert {seconds: duration_in_words(seconds) for seconds in told} == told
+    with speaking("zh_Hans"):
+        assert duration_in_words(725) == "12 分 5 秒"
+
+
+def test_what_the_memory_says_is_said_in_the_language_with_what_it_was_made_of() -> None:
+    error = NoteUnreadable(
+        "{path} could not be read: {reason}.", path="a.md", reason=Translatable("its path is too long")
+    )
+    reasons: tuple[str | TranslatableError, ...] = (
+        error,
+        error.text,
+        Translatable("its path is too long"),
+        Translatable("Nobody translated {n}", n=1.5),
+    )
+    told = {}
+    for language in ("en", "de", "zh_Hans"):
+        with speaking(language):
+            told[language] = [*map(localize, reasons), phrases.NOT_REMEMBERED.format(error=error)]
+    assert told == {
+        "en": [
+            "a.md could not be read: its path is too long.",
+            "a.md could not be read: its path is too long.",
+            "its path is too long",
+            "Nobody translated 1.5",
+            "I couldn't write that down: a.md could not be read: its path is too long.",
+        ],
+        "de": [
+            "a.md konnte nicht gelesen werden: der Pfad ist zu lang.",
+            "a.md konnte nicht gelesen werden: der Pfad ist zu lang.",
+            "der Pfad ist zu lang",
+            "Nobody translated 1,5",
+            "Das konnte ich nicht aufschreiben: a.md konnte nicht gelesen werden: der Pfad ist zu lang.",
+        ],
+        "zh_Hans": [
+            "无法读取 a.md：路径太长。",
+            "无法读取 a.md：路径太长。",
+            "路径太长",
+            "Nobody translated 1.5",
+            "没能记下来：无法读取 a.md：路径太长。",
+        ],
+    }
+    with speaking("de"):
+        assert localize("its path is too long") == "its path is too long", "a person may have written that"
 
 
 @table_test(

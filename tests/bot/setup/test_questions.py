@@ -4,6 +4,7 @@ from contextlib import closing
 
 import pytest
 
+from bot.language.current import speaking
 from bot.setup.errors import InvalidFlag
 from bot.setup.questions import AnswerOption, InvalidAnswer, Questions
 from tests.fakes.typing_person import TypingPerson
@@ -36,6 +37,29 @@ def test_yes_and_no_are_asked_for_until_it_is_one_of_them() -> None:
     for typed, answer in {"y": True, "YES": True, "no": False, "": True}.items():
         with closing(TypingPerson(("Sure? [Y/n]", "perhaps"), ("Sure? [Y/n]", typed))) as person:
             assert Questions({}, person).confirm("", "Sure?", default=True) is answer
+
+
+def test_yes_and_no_are_those_of_the_language_and_english_ones() -> None:
+    for language, typed, answer in (
+        ("de", "j", True),
+        ("de", "Ja", True),
+        ("de", "y", True),
+        ("de", "nein", False),
+        ("zh_Hans", "是", True),
+        ("zh_Hans", "n", False),
+    ):
+        shown = {"de": "Sicher? [J/n]", "zh_Hans": "Sicher? [Y/n]"}[language]
+        with speaking(language), closing(TypingPerson((shown, typed))) as person:
+            assert Questions({}, person).confirm("", "Sicher?", default=True) is answer
+    with closing(TypingPerson(("Sure? [Y/n]", "j"), ("Sure? [Y/n]", "n"))) as person:
+        assert not Questions({}, person).confirm("", "Sure?", default=True), "in English, j is no answer"
+
+
+def test_what_an_option_needs_is_below_each_other_in_chinese_too(capsys: pytest.CaptureFixture[str]) -> None:
+    fruit = (AnswerOption("apple", "苹果", "树"), AnswerOption("plum", "plum", "树"))
+    with closing(TypingPerson(("Number", "1"))) as person:
+        Questions({}, person).choose("", "Which?", fruit, default="apple")
+    assert "  1  苹果  树\n   2  plum  树\n" in capsys.readouterr().out
 
 
 def test_a_flag_answers_once_and_is_not_asked_about() -> None:
