@@ -29,8 +29,11 @@ SUFFIX = ".tar.gz"
 _DRAFT = ".commonplace-backup-"
 _STAMP = "%Y%m%dT%H%M%SZ"
 _NIGHTLY = re.compile(rf"commonplace-nightly-(\d{{8}}T\d{{6}}Z)(?:-\d+)?{re.escape(SUFFIX)}")
+_BEFORE_UPGRADE = re.compile(rf"commonplace-\d{{8}}T\d{{6}}Z(?:-\d+)?-before-upgrade{re.escape(SUFFIX)}")
 _NAMED = re.compile(rf"commonplace-(nightly-)?(\d{{8}}T\d{{6}}Z)?[A-Za-z0-9._+-]*{re.escape(SUFFIX)}")
 """An archive as we name it, with a time or not; such a name needs no escaping anywhere."""
+KEPT_UPGRADES = 3
+"""Number of backups made before an upgrade that are kept."""
 OLD_DRAFT_SECONDS = 3600.0
 OLD_AFTER = timedelta(days=2)
 """After this time without another backup, people should be told."""
@@ -67,6 +70,11 @@ class StoredBackup:
     def size(self) -> int:
         """In bytes."""
         return self.stat.st_size
+
+    @property
+    def is_before_upgrade(self) -> bool:
+        """Whether it was made before an upgrade of state.db; it has no notes."""
+        return bool(_BEFORE_UPGRADE.fullmatch(self.name))
 
 
 class Backups:
@@ -107,7 +115,16 @@ class Backups:
             made = await _in_thread(
                 lambda stopped: self._make(None, kind="nightly-", notes=notes, stopped=stopped)
             )
-            await asyncio.to_thread(self._remove_old, keep, made.file)
+            await asyncio.to_thread(self._remove_old, _NIGHTLY, keep, made.file)
+        return made
+
+    def make_before_upgrade(self) -> Backup:
+        """Back up conversations before state.db is upgraded, and keep only the latest few of such backups. It blocks.
+
+        The notes are left out, since no upgrade changes them. Raises BackupError.
+        """
+        made = self._make(None, mark="before-upgrade", notes=False, stopped=lambda: False)
+        self._remove_old(_BEFORE_UPGRADE, KEPT_UPGRADES, made.file)
         return made
 
     def latest_nightly(self) -> datetime | None:
@@ -167,9 +184,9 @@ class Backups:
                     return Backup(file, file.stat().st_size, made.files, made.problems)
         return None
 
-    def _remove_old(self, keep: int, latest: Path) -> None:
+    def _remove_old(self, names: re.Pattern[str], keep: int, latest: Path) -> None:
         # `latest` was made last, whatever the clock says.
-        old = sorted(name for name in self._list_names() if _NIGHTLY.fullmatch(name) and name != latest.name)
+        old = sorted(name for name in self._list_names() if names.fullmatch(name) and name != latest.name)
         for name in old[: max(len(old) - max(keep - 1, 0), 0)]:
             with suppress(OSError):
                 (self.folder / name).unlink()
@@ -239,7 +256,7 @@ class Backups:
             state: Path | None = self._private / "state.db"
             if state is not None and state.is_file():
                 copy_database(state, copy, stopped=stopped)
-                check_database(copy, stopped=stopped)
+                check_database(copy, original=state, stopped=stopped)
                 state = copy
             else:
                 state = None

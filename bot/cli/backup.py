@@ -91,10 +91,11 @@ def _restore(options: argparse.Namespace, settings: Settings) -> int:
 
 async def _export(options: argparse.Namespace, settings: Settings) -> int:
     from bot.archives.export import format_json_lines, format_markdown, list_conversations
-    from bot.state.database import State, StateFault
+    from bot.open_state import open_state
+    from bot.state.database import StateFault
 
     try:
-        async with State(settings.private_folder / "state.db", now=settings.now) as state:
+        async with open_state(settings) as state:
             conversations = await list_conversations(state, options.chat or "")
             if not conversations and options.chat:
                 chats = sorted({each.chat for each in await list_conversations(state)})

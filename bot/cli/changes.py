@@ -35,6 +35,7 @@ from bot.config.settings import Settings
 from bot.messages import OWNER_AT_TERMINAL
 from bot.note_refs import format_note_ref, parse_note_ref
 from bot.note_writes import OnceWriter
+from bot.open_state import open_state
 from bot.sanitize import escape_json_controls, strip_controls
 from bot.state.changes import ChangeOrigin
 from bot.state.database import State, StateFault
@@ -70,7 +71,7 @@ async def run_change_action(memory: Memory, options: argparse.Namespace, setting
 @asynccontextmanager
 async def _open_state(settings: Settings) -> AsyncIterator[State]:
     with block_restore(settings):
-        async with State(settings.private_folder / "state.db", now=settings.now) as state:
+        async with open_state(settings) as state:
             yield state
 
 

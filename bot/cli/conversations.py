@@ -8,10 +8,10 @@ from bot.config.reload import LiveSettings
 from bot.config.settings import Settings
 from bot.conversations.open_search import open_conversation_search
 from bot.conversations.search import ConversationHit, ConversationSearch
+from bot.open_state import open_state
 from bot.said_in_chats import name_chat
 from bot.sanitize import one_line
 from bot.search_sources import FoundPassages, SearchSource, search_sources
-from bot.state.database import State
 from bot.timeparse import day_in_words
 from memory.embeddings.factory import Embedding
 from memory.memory import Memory
@@ -53,11 +53,10 @@ async def open_search_of_all(
         yield search(None), None
         return
     async with aclosing(conversations):
-        file = settings.private_folder / "state.db"
-        if not file.exists():
+        if not (settings.private_folder / "state.db").exists():
             yield search(conversations), conversations
             return
-        async with State(file, now=settings.now):  # brings a file of an earlier version up to date
+        async with open_state(settings):  # brings a file of an earlier version up to date
             yield search(conversations), conversations
 
 

@@ -29,6 +29,7 @@ from bot.imports.owner import chat_of, find_owner, is_at_terminal
 from bot.imports.undo import UndoReport, begin_undo, end_undo, undo_conversations, undo_notes
 from bot.messages import OWNER_AT_TERMINAL, PersonId
 from bot.open_memory import open_memory
+from bot.open_state import open_state
 from bot.progress import show_progress
 from bot.sanitize import escape_json_controls, strip_controls
 from bot.state import imports
@@ -330,11 +331,10 @@ async def _list(options: argparse.Namespace, settings: Settings) -> int:
 @asynccontextmanager
 async def _open_state(settings: Settings, *, make: bool) -> AsyncIterator[State | None]:
     """Open state.db; yield None if there is none and it must not be made."""
-    path = settings.private_folder / "state.db"
-    if not (make or path.exists()):
+    if not (make or (settings.private_folder / "state.db").exists()):
         yield None
         return
-    async with State(path, now=settings.now) as state:
+    async with open_state(settings) as state:
         yield state
 
 

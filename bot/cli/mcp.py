@@ -27,6 +27,7 @@ from bot.mcp.library import LibraryMissing, check_library
 from bot.mcp.quick_imports import skip_unused_imports
 from bot.note_writes import OnceWriter
 from bot.open_memory import open_memory
+from bot.open_state import open_state
 from bot.process_lock import hold_if_free, service_pid
 from bot.service.startup import freeze_garbage_collector, stop_on_signals
 from bot.state.database import State, StateFault
@@ -119,7 +120,7 @@ async def open_own_memory(settings: "Settings", *, conversations: bool) -> Async
     """Open notes and state.db, and the search of conversations if it is wanted. Raises StateFault and MemoryFault."""
     embedding = open_embedding_from_settings(settings)
     async with AsyncExitStack() as stack:
-        state = await stack.enter_async_context(State(settings.private_folder / "state.db", now=settings.now))
+        state = await stack.enter_async_context(open_state(settings))
         memory = await stack.enter_async_context(open_memory(settings, embedding=embedding, lasting=True))
         search = None
         if conversations:

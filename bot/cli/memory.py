@@ -160,7 +160,18 @@ def _read_query(options: argparse.Namespace) -> str:
 async def _search_all(
     memory: Memory, options: argparse.Namespace, embedding: Embedding, settings: Settings
 ) -> None:
-    """Search conversations, or conversations and notes."""
+    """Search conversations, or conversations and notes. Raises CommandFailed if state.db cannot be used."""
+    from bot.state.database import StateFault
+
+    try:
+        await _search_sources(memory, options, embedding, settings)
+    except StateFault as fault:
+        raise CommandFailed(str(fault)) from fault
+
+
+async def _search_sources(
+    memory: Memory, options: argparse.Namespace, embedding: Embedding, settings: Settings
+) -> None:
     from bot.cli.conversations import open_search_of_all
     from bot.sources_json import encode_sources
 
@@ -342,15 +353,16 @@ async def _write(memory: Memory, options: argparse.Namespace, settings: Settings
     from bot.cli.backup import block_restore
     from bot.messages import OWNER_AT_TERMINAL
     from bot.note_writes import OnceWriter
+    from bot.open_state import open_state
     from bot.state.changes import ChangeOrigin
-    from bot.state.database import State, StateFault
+    from bot.state.database import StateFault
 
     text = sys.stdin.read() if options.text == ["-"] else " ".join(options.text)
     origin = ChangeOrigin("cli", person=str(OWNER_AT_TERMINAL))
     notice = ""
     with block_restore(settings):
         try:
-            async with State(settings.private_folder / "state.db", now=settings.now) as state:
+            async with open_state(settings) as state:
                 written = await OnceWriter(memory, state).write(
                     text, key=f"cli/{uuid4().hex}", target=options.target, origin=origin
                 )

@@ -52,6 +52,6 @@ def check_backups(settings: Settings, *, begun: str, now: datetime) -> Iterator[
 
 
 def _latest_backup(settings: Settings) -> datetime | None:
-    """Return when the latest archive was made, nightly or by hand."""
+    """Return when the latest archive of notes was made, nightly or by hand."""
     backups = Backups(notes=settings.memory_folder, private=settings.private_folder, now=settings.now)
-    return max((each.made_at for each in backups.list_stored()), default=None)
+    return max((each.made_at for each in backups.list_stored() if not each.is_before_upgrade), default=None)

@@ -37,8 +37,8 @@ def check_conversations(
     match found:
         case None:
             yield TOPIC.ok("file", "none yet; the first start creates it")
-        case StateTooNew():
-            yield TOPIC.fail("file", f"{file}: {found}", "update Commonplace, or use another workspace")
+        case StateTooNew(newer=newer):
+            yield TOPIC.fail("file", f"{file} {newer.description}", newer.fix)
         case StateBroken():
             fix = (
                 "stop the service, then restore a backup (commonplace restore FILE) or move the file away to start "

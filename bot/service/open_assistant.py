@@ -17,10 +17,10 @@ from bot.index_server import index_server
 from bot.log import RecentErrors
 from bot.metrics import Metrics
 from bot.models.factory import open_model
+from bot.open_state import open_state
 from bot.process_lock import RESTORE_UNFINISHED, ProcessLock, is_unfinished
 from bot.service.adapters import forget_typed_input
 from bot.service.assembly import assemble, services_of
-from bot.state.database import State
 from bot.supervisor import Supervisor
 from memory.memory import Memory
 
@@ -62,7 +62,7 @@ async def open_assistant(
         if is_unfinished(private):
             raise CannotStart(RESTORE_UNFINISHED)
         is_ours = (lambda: membership.is_uninterrupted) if membership else lambda: True
-        state = await stack.enter_async_context(State(private / "state.db", now=now, is_ours=is_ours))
+        state = await stack.enter_async_context(open_state(settings, is_ours=is_ours))
         if server := index_server(settings):
             stack.callback(server.close)
         memory = await stack.enter_async_context(

@@ -54,6 +54,8 @@ async def run_service(
     async with AsyncExitStack() as stack:
         follow_log_settings(services.live_settings, lines)
         await stack.enter_async_context(reload_on_hangup(services.live_settings, services.supervisor))
+        if services.state.upgraded:
+            log.info("%s", services.state.upgraded)
         log_providers(services)
         log.info("notes in %s; model: %s", services.settings.memory_folder, services.model.name)
         page = page_address(sockets)

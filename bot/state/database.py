@@ -18,27 +18,9 @@ from typing import Any, Generic, Self, TypeVar
 import apsw
 
 from bot.models.health import CallOutcome, Health
-from bot.state import (
-    access,
-    changes,
-    channels,
-    chat_migration,
-    conversation_list,
-    conversations,
-    documents,
-    flushes,
-    forgetting,
-    imports,
-    inbox,
-    languages,
-    links,
-    model_history,
-    models,
-    note_effects,
-    reminders,
-    speakers,
-)
+from bot.state import conversations, forgetting, migrations, model_history, models
 from bot.state.conversations import Row
+from bot.state.migrations import NewerFormat
 from bot.state.model_history import ModelHour
 from bot.state.models import DayUsage
 from memory.deadline import Deadline
@@ -67,7 +49,13 @@ class StateBroken(StateFault):
 
 
 class StateTooNew(StateFault):
-    """A newer version of the program wrote the file."""
+    """A newer version of the program wrote the file, which is left as it is."""
+
+    def __init__(self, file: Path | str, newer: NewerFormat) -> None:
+        super().__init__(
+            "{file} {description}: {fix}", file=file, description=newer.description, fix=newer.fix
+        )
+        self.newer = newer
 
 
 class StateUnusable(StateFault):
@@ -88,9 +76,17 @@ class State:
         *,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         is_ours: Callable[[], bool] = lambda: True,
+        back_up: Callable[[], str] = lambda: "",
     ) -> None:
-        """`is_ours` returns False once an instance on another machine may own the file; called before each commit."""
+        """`is_ours` returns False once an instance on another machine may own the file; called before each commit.
+
+        `back_up` is called before a file of an earlier version is upgraded, while nobody can change it. It returns the
+        name of the archive, relative to the file's folder, or raises StateFault, which leaves the file as it is.
+        """
         self._path = path
+        self._back_up = back_up
+        self.upgraded = ""
+        """What opening it has upgraded, as a line for the log, which begins only later; "" for nothing."""
         self._is_ours = is_ours
         self._now = now
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="state")
@@ -227,10 +223,26 @@ class State:
     def _open(self) -> None:
         self._db = _connect(self._path)
         try:
-            _migrate(self._db, self._path)
+            self._upgrade(self._db)
         except apsw.SQLError as error:  # a database of another program
             raise apsw.NotADBError(str(error)) from error
         self._redact_errors(self._db)
+
+    def _upgrade(self, db: apsw.Connection) -> None:
+        """Bring the file to the latest format, or change nothing: no version could open one upgraded in part."""
+        latest = len(migrations.MIGRATIONS)
+        if migrations.read_format(db) == latest:
+            return
+        with _transaction(db):
+            _refuse_newer(db, self._path)
+            earlier = migrations.read_format(db)
+            if earlier == latest:  # another process was faster
+                return
+            backup = self._back_up() if earlier else ""
+            migrations.upgrade(db, backup=backup)
+        if earlier:
+            kept = f"; the earlier one is in {self._path.parent / backup}" if backup else ""
+            self.upgraded = f"upgraded {self._path} from format {earlier} to {latest}{kept}"
 
     def _redact_errors(self, db: apsw.Connection) -> None:
         """Remove secrets from stored error texts: earlier versions knew only the model's own key."""
@@ -355,6 +367,7 @@ def _connect(path: Path) -> apsw.Connection:
     db = apsw.Connection(str(path))
     try:
         db.set_busy_timeout(BUSY_TIMEOUT_MS)
+        _refuse_newer(db, path)  # before anything is written
         _use_wal(db)
         db.execute("PRAGMA synchronous = FULL")  # NORMAL may lose the last commits in a power failure
         db.execute("PRAGMA foreign_keys = ON")
@@ -364,6 +377,11 @@ def _connect(path: Path) -> apsw.Connection:
         db.close()
         raise
     return db
+
+
+def _refuse_newer(db: apsw.Connection, path: Path) -> None:
+    if newer := migrations.read_newer(db, path.parent):
+        raise StateTooNew(path, newer)
 
 
 def _use_wal(db: apsw.Connection) -> None:
@@ -439,60 +457,3 @@ def _is_disk_full(path: Path) -> bool:
         return shutil.disk_usage(path.parent).free < FULL_BYTES
     except OSError:
         return False
-
-
-# -- migrations: numbered by their position; never change a released one ------------------------------------
-
-
-MIGRATIONS = (
-    conversations.m001_conversations,
-    models.m002_models,
-    inbox.m003_inbox,
-    note_effects.m004_effects,
-    flushes.m005_flushes,
-    access.m006_access,
-    reminders.m007_reminders,
-    conversations.m008_rewritten,
-    forgetting.m009_forgetting,
-    inbox.m010_choices,
-    channels.m011_channels,
-    documents.m012_documents,
-    chat_migration.m013_moves,
-    model_history.m014_model_history,
-    inbox.m015_turns,
-    access.m016_owners,
-    models.m017_told_no_model,
-    reminders.m018_skipped,
-    access.m019_cleared,
-    reminders.m020_moments,
-    inbox.m021_notice_attempts,
-    links.m022_links,
-    speakers.m023_speakers,
-    imports.m024_imports,
-    changes.m025_changes,
-    changes.m026_change_clients,
-    conversation_list.m027_conversation_list,
-    languages.m028_languages,
-    changes.m029_moves,
-)
-
-
-def _migrate(db: apsw.Connection, path: Path) -> None:
-    while (version := _read_version(db, path)) < len(MIGRATIONS):
-        with _transaction(db):
-            if _read_version(db, path) == version:  # unless another process was faster
-                MIGRATIONS[version](db)
-                db.execute(f"PRAGMA user_version = {version + 1}")
-
-
-def _read_version(db: apsw.Connection, path: Path) -> int:
-    version: int = db.execute("PRAGMA user_version").get
-    if version > len(MIGRATIONS):
-        raise StateTooNew(
-            "{path} was written by a newer version of Commonplace (format {version}, this one knows {known}): update "
-            "Commonplace, or use another workspace.",
-            path=path,
-            version=version,
-            known=len(MIGRATIONS),
-        )
-    return version

@@ -8,8 +8,9 @@ import apsw
 
 from bot.models.health import Health
 from bot.state import access, inbox, models
-from bot.state.database import MIGRATIONS, StateBroken, StateTooNew, StateUnusable
+from bot.state.database import StateBroken, StateTooNew, StateUnusable
 from bot.state.imports import NOT_IMPORTED
+from bot.state.migrations import MIGRATIONS, read_format, read_newer
 from memory.read_only import DatabaseDamaged, is_empty_database, quick_check, run_read_only
 
 
@@ -45,7 +46,7 @@ class StateReport:
 def check_state(path: Path, *, seconds: float) -> StateReport:
     """Check an existing database; skips the remaining pages after `seconds`. Raises StateFault."""
     try:
-        found = run_read_only(path, _inspect, seconds=seconds)
+        found = run_read_only(path, lambda db: _inspect(db, path), seconds=seconds)
         try:
             run_read_only(path, quick_check, seconds=seconds)
         except apsw.InterruptError:
@@ -65,14 +66,10 @@ def check_state(path: Path, *, seconds: float) -> StateReport:
     return replace(found, looked_through=True)
 
 
-def _inspect(db: apsw.Connection) -> StateReport:
-    version, ours = int(db.execute("PRAGMA user_version").get), len(MIGRATIONS)
-    if version > ours:
-        raise StateTooNew(
-            "it was written by a newer version of Commonplace (format {version}, this one knows {known})",
-            version=version,
-            known=ours,
-        )
+def _inspect(db: apsw.Connection, path: Path) -> StateReport:
+    if newer := read_newer(db, path.parent):
+        raise StateTooNew(path, newer)
+    version, ours = read_format(db), len(MIGRATIONS)
     if is_empty_database(db):
         return StateReport(version, ours)
     db.execute("SELECT 1 FROM conversations LIMIT 1").fetchall()

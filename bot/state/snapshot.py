@@ -7,13 +7,8 @@ from pathlib import Path
 
 import apsw
 
-from bot.state.database import (
-    BUSY_TIMEOUT_MS,
-    MIGRATIONS,
-    StateBroken,
-    StateTooNew,
-    StateUnusable,
-)
+from bot.state.database import BUSY_TIMEOUT_MS, StateBroken, StateTooNew, StateUnusable
+from bot.state.migrations import read_newer
 
 PAGES_AT_ONCE = 256
 STEPS_PER_CHECK = 100_000
@@ -46,24 +41,28 @@ def copy_database(source: Path, target: Path, *, stopped: Callable[[], bool] = l
         new.execute("PRAGMA journal_mode = DELETE")  # otherwise it would need two more files beside it
 
 
-def check_database(path: Path, *, stopped: Callable[[], bool] = lambda: False) -> None:
-    """Check every page of a copy. Raises StateFault if it is damaged, not ours or too new; SnapshotStopped."""
+def check_database(
+    path: Path, *, original: Path | None = None, stopped: Callable[[], bool] = lambda: False
+) -> None:
+    """Check every page of a copy. Raises StateFault if it is damaged, not ours or too new; SnapshotStopped.
+
+    `original` is the file in use that errors name; None for a copy from an archive.
+    """
     with _translate_errors(path), _open_copy(path) as db:
         db.set_progress_handler(stopped, STEPS_PER_CHECK)
         try:
             found = db.execute("PRAGMA integrity_check(1)").get
-            version = db.execute("PRAGMA user_version").get
+            newer = read_newer(db, (original or path).parent)
             tables = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         except apsw.InterruptError:
             raise SnapshotStopped from None
+    name = original or path.name
     if found != "ok":
-        raise StateBroken("{path} is damaged ({error})", path=path.name, error=found)
-    if version > len(MIGRATIONS):
-        raise StateTooNew(
-            "{file} was written by a newer version of Commonplace: update Commonplace first", file=path.name
-        )
+        raise StateBroken("{path} is damaged ({error})", path=name, error=found)
+    if newer:
+        raise StateTooNew(name, newer)
     if not {"conversations", "entries"} <= tables:
-        raise StateBroken("{file} is not a database of Commonplace", file=path.name)
+        raise StateBroken("{file} is not a database of Commonplace", file=name)
 
 
 @contextmanager

@@ -702,6 +702,7 @@ KNOWN_COLUMNS = {
     "known_chats": {"name"},
     "links": {"person", "other", "decided_by"},
     "moves": {"old", "new"},
+    "upgrades": {"version", "backup"},
     "people": {"person", "standing", "name", "decided_by"},
     "pairing": {"person", "code", "name"},
     "decisions": {"key", "owner", "answer"},

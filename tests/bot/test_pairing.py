@@ -21,8 +21,9 @@ from bot.pairing_codes import CODE_LENGTH, CODE_LETTERS, normalize_code
 from bot.pairing_requests import sanitize_name
 from bot.state import access, inbox
 from bot.state.access import Decision
-from bot.state.database import MIGRATIONS, State, format_timestamp
+from bot.state.database import State, format_timestamp
 from bot.state.inbox import QueuedNotice
+from bot.state.migrations import MIGRATIONS
 from tests.fakes.clock import FakeClock
 from tests.fakes.fresh_state import copy_fresh_state
 

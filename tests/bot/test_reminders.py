@@ -24,8 +24,9 @@ from bot.reminders import (
 )
 from bot.state import access, inbox
 from bot.state import reminders as stored_reminders
-from bot.state.database import MIGRATIONS, State, format_timestamp
+from bot.state.database import State, format_timestamp
 from bot.state.inbox import QueuedNotice
+from bot.state.migrations import MIGRATIONS
 from bot.state.reminders import ReminderRow
 from bot.state.rows import select_first
 from bot.tools.reminders import reminder_tools

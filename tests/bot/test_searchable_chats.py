@@ -18,8 +18,9 @@ from bot.searchable_chats import searchable_chats
 from bot.services import Services
 from bot.state import chat_migration, conversations
 from bot.state.access import Decision, open_memory, save_decision
-from bot.state.database import MIGRATIONS, State
+from bot.state.database import State
 from bot.state.links import delete_link, save_link
+from bot.state.migrations import MIGRATIONS
 from tests.fakes.services import services
 
 ANNA, ANNA_ON_DISCORD, BEN, GUEST, STRANGER = (

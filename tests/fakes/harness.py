@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
+from pydantic import SecretStr
+
 from bot.assistant import Assistant
 from bot.attachments.save_document import DocumentSaver
 from bot.attachments.transcription import Transcriber
@@ -18,6 +20,7 @@ from bot.config.settings import (
     FlushSettings,
     LimitsSettings,
     MemorySection,
+    ServerSettings,
     Settings,
 )
 from bot.conversations.compaction import Compactor
@@ -189,6 +192,7 @@ async def open_harness(
     speech: Transcriber | None = None,
     language: str = "",
     supervisor: Supervisor | None = None,
+    token: str = "",
 ) -> AsyncIterator[Harness]:
     """Build it as the service does, with default settings unless given, but without any waiting times."""
     model = model or ScriptedModel()
@@ -200,6 +204,7 @@ async def open_harness(
             messages_per_minute=per_minute, steps_per_turn=steps_per_turn, daily_tokens=daily_tokens
         ),
         memory=MemorySection(flush=flush or FlushSettings()),
+        server=ServerSettings(token=SecretStr(token)),
     )
     private = settings.private_folder
     async with AsyncExitStack() as stack:

@@ -16,16 +16,19 @@ from bot.note_writes import OnceWriter
 from bot.tools.toolbox import tool
 from memory.embeddings.factory import open_embedding
 from memory.memory import Memory
-from tests.fakes.commonplace import Commonplace
+from tests.fakes.commonplace import Commonplace, CommonplaceHere
 from tests.fakes.embedding_server import KEY, EmbeddingServer
 from tests.fakes.harness import Harness, open_harness
 from tests.fakes.postgres_server import NEEDS, PostgresServer, find_programs
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.turns import NOW, message
 from tests.origins import TOOL_CALL
+from tests.stored.differences import differences
 from tests.stored.write_workspace import DIMENSIONS
 
 STORED = Path(__file__).parent / "november_2026"
+TOLD = json.loads((STORED / "told.json").read_text("utf-8"))
+"""What commit bff69b8 told of a copy, by its own commands."""
 NOTES = 6
 VECTORS = 13
 STORED_IDS = 100
@@ -136,6 +139,7 @@ async def test_reminders_are_still_to_come(house: Harness) -> None:
     assert "tea" in here
     assert "water the plants" in here
     assert "What is on today?" in here
+    assert [line for line in TOLD["reminders"] if line not in here.splitlines()] == []
     assert "cancelled one" not in here
     assert "bins" in await house.say("/reminders", chat=OWNER, sender=OWNER)
 
@@ -262,6 +266,17 @@ async def test_an_index_on_postgresql_opens_with_its_vectors(
 
 
 # -- the command --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("workspace")
+def test_the_command_tells_what_the_one_of_then_told(tmp_path: Path) -> None:
+    commonplace = CommonplaceHere(tmp_path)
+    exported = [json.loads(line) for line in commonplace.output_of("export", "--json").splitlines()]
+    assert differences(TOLD["export"], exported) == []
+    for query, hits in TOLD["search"].items():
+        found = json.loads(commonplace.output_of("memory", "search", query, "--json"))["results"]
+        places = [[each["path"], each["line_start"], each["snippet"]] for each in found]
+        assert [hit for hit in hits if hit not in places] == [], query
 
 
 @pytest.mark.thorough

@@ -140,14 +140,15 @@ async def _show(request: web.Request, *, status: int = 200, problem: str = "") -
 async def _view(services: "Services") -> BackupsView:
     stored = await asyncio.to_thread(services.backups.list_stored)
     now, maker = services.now(), services.backup_maker
-    newest = stored[0].name if stored else "FILE"
+    of_notes = [each for each in stored if not each.is_before_upgrade]
+    newest = of_notes[0].name if of_notes else "FILE"
     last = maker.last
     if last and stored and last.result is None and stored[0].made_at > last.at:
         last = None
     return BackupsView(
         stored=stored[:MAX_SHOWN],
         left_out=max(len(stored) - MAX_SHOWN, 0),
-        is_old=bool(stored) and now - stored[0].made_at > OLD_AFTER,
+        is_old=bool(of_notes) and now - of_notes[0].made_at > OLD_AFTER,
         runs=maker.is_running,
         last=last,
         is_off=not services.settings.backup.keep,

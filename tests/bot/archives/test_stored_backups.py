@@ -99,3 +99,20 @@ async def test_a_damaged_one_and_one_that_is_gone_are_told(backups: Backups) -> 
     made.file.unlink()
     with pytest.raises(BackupError, match="cannot be read: no such file"):
         await backups.read_contents(made.file.name)
+
+
+async def test_backups_before_upgrades_are_without_notes_and_the_latest_three_are_kept(
+    backups: Backups, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_hand = await backups.make()
+    nightly = await backups.make_nightly(keep=7)
+    made = []
+    for day in range(1, 6):
+        monkeypatch.setattr(Clock, "time", NOW + timedelta(days=day))
+        made.append(backups.make_before_upgrade().file.name)
+    await backups.make_nightly(keep=1)
+    stored = {each.name: each for each in backups.list_stored()}
+    assert by_hand.file.name in stored
+    assert nightly.file.name not in stored
+    assert sorted(name for name, each in stored.items() if each.is_before_upgrade) == made[2:]
+    assert not (await backups.read_contents(made[-1])).notes

@@ -72,6 +72,8 @@ def test_changes_as_json(commonplace: Commonplace) -> None:
         "undone_by": 0,
         "stands": True,
         "forgotten": False,
+        "moved_from": "",
+        "moved_to": "",
     }
 
 

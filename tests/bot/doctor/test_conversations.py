@@ -14,8 +14,9 @@ from bot.doctor.conversations import check_conversations, inspect_state
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.state import channels, inbox
 from bot.state.channels import Unread
-from bot.state.database import MIGRATIONS, State
+from bot.state.database import State
 from bot.state.integrity import StateReport
+from bot.state.migrations import MIGRATIONS
 from tests.bot.doctor.sample_state import everything, find_check, statuses, with_workspace
 from tests.fakes.fresh_state import copy_fresh_state
 

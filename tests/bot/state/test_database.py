@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from bot.state import database as state_module
-from bot.state.database import State, StateBroken, StateFault, StateTooNew, StateUnusable, run_to_completion
+from bot.state.database import State, StateBroken, StateFault, StateUnusable, run_to_completion
 from tests.fakes.stored_conversation import end_conversation, entries, open_conversation
 
 SAID = [("user", '{"text": "hello"}')]
@@ -172,16 +172,6 @@ async def test_a_page_of_garbage_is_a_fault_when_it_is_read(path: Path) -> None:
         await read_all(path)
 
 
-def test_a_newer_database_is_refused(path: Path) -> None:
-    path.parent.mkdir()
-    db = apsw.Connection(str(path))
-    db.execute("PRAGMA user_version = 99")
-    db.close()
-    fault = opening(path)
-    assert isinstance(fault, StateTooNew)
-    assert "update Commonplace" in str(fault)
-
-
 def test_a_folder_in_its_place_is_a_clear_line(path: Path) -> None:
     path.mkdir(parents=True)
     assert isinstance(opening(path), StateUnusable)
@@ -276,39 +266,6 @@ def test_what_comes_too_late_is_refused_and_keeps_nobody_waiting(path: Path) -> 
     thread.start()
     thread.join(5)
     assert [str(each) for each in ended] == ["None", *["state.db is not open"] * 2]
-
-
-# -- migrations -----------------------------------------------------------------------------------------------
-
-
-async def test_a_migration_that_fails_leaves_nothing_behind(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def half(db: apsw.Connection) -> None:
-        db.execute("CREATE TABLE half (x)")
-        raise RuntimeError("in the middle")
-
-    monkeypatch.setattr(state_module, "MIGRATIONS", (*state_module.MIGRATIONS, half))
-    with pytest.raises(RuntimeError, match="in the middle"):
-        async with State(path):
-            pass
-    db = apsw.Connection(str(path))
-    assert db.pragma("user_version") == len(state_module.MIGRATIONS) - 1
-    assert "half" not in [name for (name,) in db.execute("SELECT name FROM sqlite_schema")]
-    db.close()
-
-
-async def test_a_later_version_migrates_what_is_there(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with State(path) as state:
-        (row,) = await state.append(None, "c:1", SAID, after=0)
-    monkeypatch.setattr(
-        state_module,
-        "MIGRATIONS",
-        (*state_module.MIGRATIONS, lambda db: db.execute("CREATE TABLE later (x)")),
-    )
-    async with State(path) as state:
-        assert await entries(state, row.conversation) == (row,)
-        assert state._connection.pragma("user_version") == len(state_module.MIGRATIONS)
 
 
 # -- other processes ------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 import pytest
 
-from bot.state import database, inbox
+from bot.state import database, inbox, migrations
 
 NOW = "2026-11-21T12:00:00.000+00:00"
 CONVERSATION = 3
@@ -38,10 +38,10 @@ def db(tmp_path: Path) -> Iterator[apsw.Connection]:
     connection.close()
 
 
-def opened(path: Path, *, version: int = len(database.MIGRATIONS)) -> apsw.Connection:
+def opened(path: Path, *, version: int = len(migrations.MIGRATIONS)) -> apsw.Connection:
     """A state.db as that version of the program has made it."""
     db = apsw.Connection(str(path))
-    for migrate in database.MIGRATIONS[:version]:
+    for migrate in migrations.MIGRATIONS[:version]:
         migrate(db)
     db.execute(f"PRAGMA user_version = {version}")
     return db

@@ -97,9 +97,12 @@ async def test_an_old_one_is_warned_of(browser: SignedInBrowser) -> None:
     services = browser.site.services
     services.backups._now = lambda: services.now() - timedelta(days=5)
     await services.backups.make_nightly(keep=7)
+    services.backups._now = services.now
+    await asyncio.to_thread(services.backups.make_before_upgrade)  # which has no notes
     page = await browser.open("/backups")
     assert page.by_id("backup-state").text.startswith("old The latest backup is from ")
     assert "nightly" in page.by_id("stored").text
+    assert "before an upgrade" in page.by_id("stored").text
 
 
 async def test_when_the_next_one_comes_is_told(browser: SignedInBrowser, tmp_path: Path) -> None:
