@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from bot import phrases
 from bot.change_texts import is_number
-from bot.language.text import localize
 from bot.messages import PersonId
 from bot.reminders import ReminderNotSet, format_recurrence, is_readable
 from bot.said_in_chats import format_chat
@@ -117,7 +116,7 @@ async def move_reminder(services: "Services", fields: dict[str, str]) -> int:
     try:
         moved = await services.reminders.move(number, when)
     except ReminderNotSet as refusal:
-        raise ReminderNotChanged(localize(refusal)) from None
+        raise ReminderNotChanged(str(refusal)) from None
     if moved is None:
         raise ReminderGone
     return number
@@ -129,7 +128,7 @@ async def restore_reminder(services: "Services", fields: dict[str, str]) -> int:
     try:
         restored = await services.reminders.restore(number)
     except ReminderNotSet as refusal:
-        raise ReminderNotChanged(localize(refusal)) from None
+        raise ReminderNotChanged(str(refusal)) from None
     if restored is None:
         raise ReminderGone
     return number

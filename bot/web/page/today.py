@@ -204,8 +204,11 @@ async def _move_reminder(request: web.Request) -> web.Response:
         raise
     except (ReminderNotChanged, TimeParseError, StateFault) as refusal:
         name, text = f"reminder-{fields.get('number', '')}", fields.get("when", "")
-        status = 503 if isinstance(refusal, StateFault) else 400
-        return await _page(request, status=status, unsent=UnsentForm(name, text, localize(refusal)))
+        if isinstance(refusal, StateFault):
+            status, problem = 503, localize(refusal)
+        else:
+            status, problem = 400, str(refusal)
+        return await _page(request, status=status, unsent=UnsentForm(name, text, problem))
     return done_response(TODAY, "moved")
 
 
@@ -216,7 +219,7 @@ def _saying_why(act: _Act) -> _Act:
         try:
             return await act(request)
         except (NotDecided, ReminderNotChanged) as refusal:
-            return await _page(request, status=409, problem=localize(refusal))
+            return await _page(request, status=409, problem=str(refusal))
         except StateFault as fault:
             return await _page(request, status=503, problem=localize(fault))
 

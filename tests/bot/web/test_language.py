@@ -152,6 +152,14 @@ async def test_an_error_is_a_page_in_the_language_of_its_reader(tmp_path: Path) 
             assert (answer.status, "milk" in text, "尚未发送" in text) == (403, True, True)
 
 
+async def test_reasons_of_the_memory_are_in_the_language_of_the_reader(tmp_path: Path) -> None:
+    async with open_web_client(tmp_path, token=TOKEN) as site:
+        for language in ("de", "zh_Hans"):
+            told = translate("There is no note {path}.", language).format(path="nowhere.md")
+            assert told != "There is no note nowhere.md."
+            assert told in (await read(site, "/notes/nowhere.md", language[:2]))[0]
+
+
 async def test_what_programs_read_is_english(tmp_path: Path) -> None:
     async with open_web_client(tmp_path, token=TOKEN, agent={"language": "de"}) as site:
         headers = {**site.token, "Accept-Language": "de"}

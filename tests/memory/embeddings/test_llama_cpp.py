@@ -61,7 +61,9 @@ async def test_without_the_library_nothing_is_fetched(
     with running_hub(b"GGUF and more") as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.url)
         async with provided(REFERENCE, cache_dir=tmp_path) as provider:
-            with pytest.raises(ModelUnusable, match=r"needs llama_cpp, which is not installed: run make local"):
+            with pytest.raises(
+                ModelUnusable, match=r"needs llama_cpp, which is not installed: run make local"
+            ):
                 await provider.embed(["a"], purpose="document")
 
     assert hub.asked == []
