@@ -479,7 +479,7 @@ async def test_a_stranger_gets_a_code_and_an_owner_lets_them_in_by_a_command(
     async with commanding(api, tmp_path, owners=[f"discord:{olga.id}"], pairing=True):
         told = await (await anna.use("start")).answer(containing="/pair ")
         code = told.content.partition("/pair ")[2].split()[0].strip("`")
-        assert "(Anna)" in (await (await olga.use("pair", code=code)).answer()).content
+        assert "Anna (" in (await (await olga.use("pair", code=code)).answer()).content
         assert "/remember" in (await (await anna.use("help")).answer(containing="/remember")).content
 
 
