@@ -274,6 +274,10 @@ SIZE_IN_BYTES = "{size} bytes"
 SECONDS = "{seconds} s"
 MINUTES = "{minutes} min {seconds} s"
 HOURS = "{hours} h {minutes} min"
+ROUGH_MINUTES = "{minutes} min"
+ROUGH_HOURS = "{hours} h"
+ROUGH_DAYS = "{days} days"
+"""After "up for"."""
 PROGRESS = {
     "indexing": "indexing {done} of {total}",
     "rebuilding": "rebuilding {done} of {total}",
@@ -1068,6 +1072,19 @@ REMEMBER_WHAT = (
     "`/remember` to it."
 )
 
+WEB_PAGES = {
+    "/": "Today",
+    "/search": "Search",
+    "/notes/": "Notes",
+    "/conversations": "Conversations",
+    "/people": "People",
+    "/changes": "Changes",
+    "/models": "Models",
+    "/settings": "Settings",
+    "/backups": "Backups",
+    "/system": "System",
+}
+"""The pages' names, by their addresses."""
 WEB_SIGN_IN_FIRST = "This needs the token. Please send it as `Authorization: Bearer TOKEN`."
 WEB_WRONG = "That token is wrong. Please check it and try again."
 WEB_SIGNED_OUT = "You are signed out, so nothing was done. Please sign in again."
@@ -1088,6 +1105,23 @@ WEB_LOCKED_PAGE = (
 WEB_LOCKED_COMMAND = "commonplace init page"
 WEB_NOTHING_DONE = "Nothing was done"
 WEB_NOT_AVAILABLE = "Not available"
+WEB_NOT_FOUND = "Not found"
+WEB_NOTHING_FORGOTTEN = "Nothing was forgotten"
+WEB_KINDS = {"": "All", "person": "Direct", "room": "Rooms", "imported": "Imported"}
+"""The filters of the conversations: the value in the address, and its name."""
+WEB_JOBS = {"re-index": "Scan all notes", "backup": "Backup", "tidying up": "Tidying up"}
+WEB_LEVELS = {"warning": "warning", "error": "error", "critical": "critical"}
+WEB_NOTES_BY_DATE = "Notes by date"
+WEB_BY_DATE = "By date"
+WEB_MONTH = "{month} {year}"
+WEB_NO_SUCH_NOTE = "No note has this name"
+WEB_PROPERTIES = "Properties"
+WEB_TASK_DONE = "done"
+WEB_TASK_OPEN = "to do"
+WEB_TABLE = "Table in line {line}"
+WEB_SOME_TABLE = "Table"
+WEB_TABLE_OF_MESSAGE = "Table in line {line} of message {message}"
+WEB_SOME_TABLE_OF_MESSAGE = "Table of message {message}"
 WEB_ALL_CONVERSATIONS = "All conversations"
 WEB_LOCKED = (
     "This needs `server.token`: without one, any program on this machine could ask for it. To make one, run: "
@@ -1278,6 +1312,7 @@ WEB_PANEL_FAILED = "I couldn't show this because of an error on my side. The log
 WEB_SEARCH_DATES = "Only the {count} best passages are checked for dates; notes without a date are left out."
 WEB_SEARCH_NO_DAY = "The first day is after the last, so nothing can match. Please change one of them."
 WEB_SEARCH_TOOK_LONG = "The search took too long. Please try again."
+WEB_TIME = "{time}, {distance}"
 WEB_AGO = "{time} ago"
 WEB_AHEAD = "in {time}"
 WEB_JUST_NOW = "just now"
@@ -1318,15 +1353,14 @@ UNTRANSLATED = frozenset(
         "FILED_FROM",
         "FILED_BY_NOBODY",
         "FILED_NAMELESS",
-        # Said on the page, over HTTP or on the command line, which speak English.
+        # Said over HTTP or on the command line, which speak English, or to be run there.
         "OTHER_TERMINAL",
-        "NOBODY",
-        "REBUILD_FAILED",
         "CHANGES_OVER_HTTP",
         "CONVERSATIONS_OVER_HTTP",
         "STANDBY",
         "STANDBY_UNKNOWN",
+        "WEB_LOCKED_COMMAND",
     }
-    | {name for name in list(globals()) if name.startswith(("CLI_", "WEB_"))}
+    | {name for name in list(globals()) if name.startswith("CLI_")}
 )
 """Texts that are English for everybody."""

@@ -1,4 +1,4 @@
-"""Format sizes and durations for people in a chat, in their language."""
+"""Format sizes and durations for people, in their language."""
 
 from bot import phrases
 from bot.language.current import current_language
@@ -21,3 +21,15 @@ def duration_in_words(seconds: float) -> str:
     if whole < 3600:
         return phrases.MINUTES.format(minutes=whole // 60, seconds=whole % 60)
     return phrases.HOURS.format(hours=whole // 3600, minutes=whole % 3600 // 60)
+
+
+def rough_duration_in_words(seconds: float) -> str:
+    """Return a rounded duration: `45 s`, `12 min`, `3 h`, `5 days`."""
+    minutes, hours = round(seconds / 60), round(seconds / 3600)
+    if seconds < 59.5:
+        return phrases.SECONDS.format(seconds=round(seconds))
+    if minutes < 60:
+        return phrases.ROUGH_MINUTES.format(minutes=minutes)
+    if hours < 48:
+        return phrases.ROUGH_HOURS.format(hours=hours)
+    return phrases.ROUGH_DAYS.format(days=round(seconds / 86_400))

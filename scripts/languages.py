@@ -7,6 +7,7 @@ stale file and exit with 1.
 import argparse
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from bot.language.catalogs import DOMAIN, LOCALES
 from bot.language.codes import ENGLISH, LANGUAGES
 from bot.language.text import Plural
 from bot.setup import english as setup_english
+from bot.web.page.rendering import TEMPLATES, template_environment
+from bot.web.page.translation import catalog_text
 from scripts.marked_texts import list_marked_texts
 
 HEADER = "# The texts of Commonplace in another language. After a change: make languages\n#"
@@ -29,15 +32,28 @@ MessageId = str | tuple[str, str]
 """A text, or its forms for one and for more."""
 
 
-def list_texts() -> Iterator[tuple[str, MessageId]]:
-    """Yield each text that is translated, with the name of its constant, the command that it explains, or its file."""
+@dataclass(frozen=True, slots=True)
+class FoundText:
+    """A text that is translated."""
+
+    id: MessageId
+    place: str
+    """Its constant, the command that it explains, its template, or its file."""
+    context: str = ""
+    """What is meant, where the same English text has another meaning elsewhere."""
+
+
+def list_texts() -> Iterator[FoundText]:
+    """Yield each text that is translated."""
     for name, value in (*vars(english).items(), *vars(setup_english).items()):
         if name.isupper() and name not in english.UNTRANSLATED | {"UNTRANSLATED"}:
-            yield from ((name, text) for text in _texts_in(value))
+            yield from (FoundText(text, name) for text in _texts_in(value))
     for command in COMMANDS:
-        yield f"/{command.name}", command.help
-        yield from ((f"/{command.name} {option.usage}", option.help) for option in command.options)
-    yield from list_marked_texts()
+        yield FoundText(command.help, f"/{command.name}")
+        yield from (FoundText(option.help, f"/{command.name} {option.usage}") for option in command.options)
+    for file in sorted(TEMPLATES.glob("*.html")):
+        yield from _texts_of_template(file)
+    yield from (FoundText(text, file) for file, text in list_marked_texts())
 
 
 def _texts_in(value: object) -> Iterator[MessageId]:
@@ -56,12 +72,26 @@ def _texts_in(value: object) -> Iterator[MessageId]:
             raise TypeError(f"bot/english.py has a {type(value).__name__}: no text can be found in it")
 
 
+def _texts_of_template(file: Path) -> Iterator[FoundText]:
+    found = template_environment().extract_translations(file.read_text("utf-8"))  # type: ignore[attr-defined]
+    for line, function, message in found:
+        match [message] if isinstance(message, str) else [each for each in message if each is not None]:
+            case [str(text)]:
+                yield FoundText(catalog_text(text), file.name)
+            case [str(context), str(text)] if function == "pgettext":
+                yield FoundText(catalog_text(text), file.name, context)
+            case [str(one), str(other)] if function == "ngettext":
+                yield FoundText((catalog_text(one), catalog_text(other)), file.name)
+            case _:
+                raise ValueError(f"{file.name}, line {line}: {function} must have its texts in the template")
+
+
 def make_template() -> Catalog:
     """Return a catalogue of all texts without translations."""
     template = Catalog(domain=DOMAIN, fuzzy=False)
-    for name, text in list_texts():
-        if text:
-            template.add(text, auto_comments=[name])
+    for found in list_texts():
+        if found.id:
+            template.add(found.id, auto_comments=[found.place], context=found.context or None)
     return template
 
 

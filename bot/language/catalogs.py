@@ -17,10 +17,16 @@ def load_catalog(language: str) -> gettext.NullTranslations:
     return gettext.translation(DOMAIN, LOCALES, [language], fallback=True)
 
 
-def translate(text: str, language: str) -> str:
-    """Return a text in a language; the text itself if its catalogue does not have it."""
+def translate(text: str, language: str, *, context: str = "") -> str:
+    """Return a text in a language; the text itself if its catalogue does not have it.
+
+    `context` says what is meant where one English text has several meanings; "" for most texts, which have one.
+    """
     # "" is where a catalogue keeps what it says about itself.
-    return load_catalog(language).gettext(text) if text and language != ENGLISH else text
+    if not text or language == ENGLISH:
+        return text
+    catalog = load_catalog(language)
+    return catalog.pgettext(context, text) if context else catalog.gettext(text)
 
 
 def translate_plural(one: str, other: str, count: int, language: str) -> str:

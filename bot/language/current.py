@@ -12,7 +12,7 @@ _language: ContextVar[str] = ContextVar("language", default=ENGLISH)
 def current_language() -> str:
     """Return the language to speak, a key of `LANGUAGES`; English where nobody has set another.
 
-    So logs, the command line, the page, JSON and whatever else is not said in a chat stays English.
+    So logs, the command line, JSON and whatever else is not said in a chat or on a page stays English.
     """
     return _language.get()
 

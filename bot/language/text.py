@@ -1,5 +1,6 @@
 """Texts in a language: with its forms for counts, and its way of writing numbers."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
@@ -44,6 +45,13 @@ class Text(str):
         if self.language not in _WITHOUT_SPACES:
             return formatter.vformat(self, args, kwargs)
         return reduce(_join_closely, formatter.fill_in(self, args, kwargs), "")
+
+    def format_html(self, **fields: str) -> str:
+        """Fill in the fields of a text that is HTML, as `format` does; each value is HTML too."""
+        formatter = _LanguageFormatter(self.language)
+        if self.language not in _WITHOUT_SPACES:
+            return formatter.vformat(self, (), fields)
+        return reduce(_join_html_closely, formatter.fill_in(self, (), fields), "")
 
 
 class _LanguageFormatter(Formatter):
@@ -95,6 +103,23 @@ def _join_closely(before: str, after: str) -> str:
     if _is_wide(last) and (_is_wide(first) or category(last).startswith("P")):
         return before.rstrip(" ") + after.lstrip(" ")
     return before + after
+
+
+_TAG_OR_SPACE = re.compile(r"(<[^<>]*>)| ")
+_TAGS_AND_SPACES = re.compile(r"(?: |<[^<>]*>)*")
+
+
+def _join_html_closely(before: str, after: str) -> str:
+    """Return two parts of a text as `_join_closely` does; a tag between them shows nothing."""
+    end = len(before)
+    while before[end - 1 : end] in (" ", ">") and end:
+        end = before.rfind("<", 0, end) if before[end - 1] == ">" else end - 1
+    edge = _TAGS_AND_SPACES.match(after)
+    begin = edge.end() if edge else 0
+    last, first = before[max(end - 1, 0) : max(end, 0)], after[begin : begin + 1]
+    if not _is_wide(last) or not (_is_wide(first) or category(last).startswith("P")):
+        return before + after
+    return before[:end] + _TAG_OR_SPACE.sub(r"\1", before[end:] + after[:begin]) + after[begin:]
 
 
 def _is_wide(letter: str) -> bool:

@@ -15,9 +15,10 @@ from bot.web.connections import track_request
 from bot.web.context import services_key, token_of
 from bot.web.error_pages import show_error_pages
 from bot.web.health import HEALTH, HealthSources, health_sources_key, healthz
+from bot.web.language import speak_to_readers
 from bot.web.local_routes import is_local_route
-from bot.web.mcp.route import add_mcp, is_mcp
-from bot.web.metrics import add_metrics
+from bot.web.mcp.route import MCP, add_mcp, is_mcp
+from bot.web.metrics import METRICS, add_metrics
 from bot.web.page.backups import add_backups
 from bot.web.page.conversation_routes import add_conversations
 from bot.web.page.models import add_models
@@ -34,7 +35,7 @@ from bot.web.page.routes import add_page
 from bot.web.page.settings import add_settings
 from bot.web.refused_form import SIGN_IN
 from bot.web.request_body import MAX_BODY_BYTES, PROTOCOL_ERRORS
-from bot.web.rpc.route import add_rpc
+from bot.web.rpc.route import RPC, add_rpc
 from bot.web.security_headers import add_headers
 from bot.web.session_cookie import add_session_cookie
 from bot.web.sign_in import add_sign_in, refuse
@@ -75,7 +76,12 @@ def build_web_app(
             show_error_pages(is_public=is_public),
             guard(token_of(services), is_public=is_public, refuse=refuse, is_local=is_local_route),
         ]
-    app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[track_request, *guards])
+    middlewares = [track_request, *guards]
+    if services:
+        for_programs = {HEALTH, METRICS, RPC, MCP, *(hook.path for hook in hooks)}
+        # Before the guard, whose refusals are pages too.
+        middlewares.insert(1, speak_to_readers(services, is_for_programs=for_programs.__contains__))
+    app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=middlewares)
     app[health_sources_key] = (
         HealthSources(
             channels, memory, timeout_seconds, services.instance, lambda: services.supervisor.failures

@@ -77,6 +77,19 @@ def test_main_pages_the_other_way_round(reader: Window, axe: str, name: str) -> 
         assert violations(reader, axe) == [], (scheme, size)
 
 
+def test_every_page_in_german(reader: Window, axe: str) -> None:
+    """Its words are longer: nothing may stick out on a phone either."""
+    reader.speak("de")
+    reader.resize(*PHONE)
+    for name, path in PAGES.items():
+        reader.open(path)
+        assert reader.one("html").get_attribute("lang") == "de"
+        assert violations(reader, axe) == [], name
+        assert reader.run("return document.documentElement.scrollWidth") == PHONE[0], name
+        if name in ANSWERED_404:
+            reader.expect("404")
+
+
 def test_signing_in(visitor: Window, check: Check) -> None:
     visitor.open("/sign-in")
     check(visitor)

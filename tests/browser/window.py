@@ -147,6 +147,11 @@ class Window:
     def forbid_scripts(self) -> None:
         self._tell("Emulation.setScriptExecutionDisabled", value=True)
 
+    def speak(self, *languages: str) -> None:
+        """Ask for pages in these languages; in none at all without any."""
+        self._tell("Network.enable")
+        self._tell("Network.setExtraHTTPHeaders", headers={"Accept-Language": ",".join(languages)})
+
     def keep_cookie(self, name: str, value: str) -> None:
         self._tell(
             "Network.setCookie", name=name, value=value, url=self.address, httpOnly=True, sameSite="Lax"
@@ -164,6 +169,7 @@ class Window:
         self.prefer(prefers_color_scheme="light", prefers_reduced_motion="no-preference")
         self.resize(*WIDE)
         self.enlarge_text(1)
+        self.speak("en")
         self.listen()
         self.requests.clear()
         self.complaints.clear()

@@ -74,7 +74,9 @@ def job_alerts(jobs: Sequence[JobStatus]) -> Iterator[str]:
     """Yield the jobs whose last run failed."""
     for job in jobs:
         if job.last_outcome not in ("", "ok", "stopped"):
-            yield phrases.WEB_JOB.format(job=job.name.capitalize(), outcome=job.last_outcome)
+            yield phrases.WEB_JOB.format(
+                job=phrases.WEB_JOBS.get(job.name) or job.name.capitalize(), outcome=job.last_outcome
+            )
 
 
 def model_alerts(models: Sequence[ModelView], clock: PageClock) -> Iterator[str]:

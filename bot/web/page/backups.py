@@ -11,6 +11,7 @@ from aiohttp import hdrs, web
 from bot import phrases
 from bot.archives.backup import OLD_AFTER, StoredBackup
 from bot.archives.errors import BackupError
+from bot.language.text import localize
 from bot.maintenance.requested_job import JobResult
 from bot.maintenance.scheduler import JobStatus
 from bot.sanitize import one_line
@@ -119,7 +120,7 @@ async def _examine(services: "Services", found: StoredBackup) -> ContentsView:
     try:
         return ContentsView(await services.backups.read_contents(found.name))
     except BackupError as fault:
-        return ContentsView(None, one_line(str(fault)))
+        return ContentsView(None, one_line(localize(fault)))
 
 
 async def _show(request: web.Request, *, status: int = 200, problem: str = "") -> web.Response:

@@ -9,6 +9,7 @@ from aiohttp import web
 
 from bot import phrases
 from bot.change_texts import describe_coverage, describe_effect, format_diff, is_number
+from bot.language.text import localize
 from bot.sanitize import strip_controls
 from bot.state.changes import find_moved_note
 from bot.state.database import StateFault
@@ -147,9 +148,9 @@ async def _undo_change(request: web.Request) -> web.Response:
             request.app[services_key], int(number), key=f"{request_key(form)}/{number}"
         )
     except UndoRefused as refusal:
-        return _refuse(request, 409, str(refusal), refusal.diff, back=back)
+        return _refuse(request, 409, localize(refusal), refusal.diff, back=back)
     except (MemoryFault, StateFault) as fault:
-        return _refuse(request, 503, str(fault), back=back)
+        return _refuse(request, 503, localize(fault), back=back)
     note = form.get("note", "")[:MAX_PATH_CHARS] if back == CHANGES_URL else ""
     return done_response(back, "redone" if undone.is_redo else "undone", note=note)
 

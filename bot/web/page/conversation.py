@@ -15,6 +15,7 @@ from bot.archives.export import format_json_lines, format_markdown, to_row
 from bot.conversations.pages import moment_of
 from bot.conversations.search import find_app, name_speaker
 from bot.conversations.shown_entries import ShownCall, ShownEntry, show_entries
+from bot.language.text import localize
 from bot.sanitize import cut
 from bot.state.conversation_entries import SizedRow, StoredChat, read_chat, read_span
 from bot.state.conversation_list import ListedConversation, find_conversation
@@ -146,9 +147,9 @@ async def show_conversation(request: web.Request) -> web.Response:
         stored = await services.state.read(read)
         notes = await still_noted(request)
     except StateFault as fault:
-        return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, str(fault))
+        return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, localize(fault))
     if stored is None:
-        return refuse(request, 404, "Not found", phrases.WEB_NO_CONVERSATION)
+        return refuse(request, 404, phrases.WEB_NOT_FOUND, phrases.WEB_NO_CONVERSATION)
     found, chat, page, pages, rows = stored
     now = services.now()
     # In a thread: a page of long messages takes a second, which must not delay messages.
@@ -190,9 +191,9 @@ async def export_conversation(request: web.Request) -> web.StreamResponse:
     try:
         found = await services.state.read(partial(find_conversation, number=number))
     except StateFault as fault:
-        return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, str(fault))
+        return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, localize(fault))
     if found is None:
-        return refuse(request, 404, "Not found", phrases.WEB_NO_CONVERSATION)
+        return refuse(request, 404, phrases.WEB_NOT_FOUND, phrases.WEB_NO_CONVERSATION)
     row, settings = to_row(found), services.settings
     parts = (
         format_json_lines(services.state, row)
@@ -203,7 +204,7 @@ async def export_conversation(request: web.Request) -> web.StreamResponse:
         try:
             first = await anext(parts, "")
         except StateFault as fault:
-            return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, str(fault))
+            return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, localize(fault))
         # If a later part fails, the connection breaks: a browser reports that the download did.
         return await _send_file(request, found, first, parts, as_json=as_json)
 

@@ -6,6 +6,7 @@ from functools import partial
 from aiohttp import web
 
 from bot import phrases
+from bot.language.text import localize
 from bot.state.conversation_list import find_conversation
 from bot.state.database import StateFault
 from bot.web.context import services_key
@@ -41,7 +42,7 @@ async def search_conversation(request: web.Request) -> web.Response:
     try:
         listed = await services.state.read(partial(find_conversation, number=number))
     except StateFault as fault:
-        return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, str(fault))
+        return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, localize(fault))
     if listed is None:
         return refuse(request, 404, "Not found", phrases.WEB_NO_CONVERSATION)
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 from urllib.parse import quote
 
 from aiohttp import web
@@ -12,6 +12,7 @@ from bot import phrases
 from bot.chat_kinds import ChatKind, kind_of_chat
 from bot.conversations.pages import spoken_messages
 from bot.imports.formats import show_name
+from bot.language.text import localize
 from bot.said_in_chats import format_chat
 from bot.sanitize import one_line
 from bot.state.conversation_entries import read_span
@@ -41,13 +42,6 @@ FIRST_ENTRIES = 8
 """Entries among which the first words are looked for."""
 MAX_CHAT_CHARS = 500
 """Limit for the chat in an address."""
-KINDS: tuple[tuple[Literal["", "person", "room", "imported"], str], ...] = (
-    ("", "All"),
-    ("person", "Direct"),
-    ("room", "Rooms"),
-    ("imported", "Imported"),
-)
-"""The filters: the value in the address, and its name."""
 _PLACE = re.compile(r"([0-9T:.+-]{1,40})~([0-9]{1,18})")
 
 
@@ -98,8 +92,10 @@ async def show_conversations(request: web.Request) -> web.Response:
             lambda db: _read_view(db, services, kind=kind, chat=chat, before=place)
         )
     except StateFault as fault:
-        return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, str(fault))
-    return page_response(request, "conversations.html", here=CONVERSATIONS_URL, kinds=KINDS, shown=view)
+        return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, localize(fault))
+    return page_response(
+        request, "conversations.html", here=CONVERSATIONS_URL, kinds=phrases.WEB_KINDS.items(), shown=view
+    )
 
 
 def refuse(request: web.Request, status: int, title: str, message: str) -> web.Response:

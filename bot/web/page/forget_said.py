@@ -18,6 +18,7 @@ from bot.forget_said import (
     find_said,
     forget_said,
 )
+from bot.language.text import localize
 from bot.sanitize import one_line
 from bot.state.database import StateFault
 from bot.timeparse import day_in_words
@@ -67,7 +68,7 @@ async def ask_to_forget(request: web.Request) -> web.Response:
     """Show what would be forgotten, and ask."""
     part = _read_part(request, request.query.get("day", ""))
     return (
-        refuse(request, 404, "Not found", phrases.WEB_NO_CONVERSATION)
+        refuse(request, 404, phrases.WEB_NOT_FOUND, phrases.WEB_NO_CONVERSATION)
         if part is None
         else await _ask(request, part)
     )
@@ -78,18 +79,18 @@ async def forget(request: web.Request) -> web.Response:
     form = await read_form(request)
     part, upto = _read_part(request, form.get("day", "")), form.get("upto", "")
     if part is None or not is_number(upto):
-        return refuse(request, 400, "Nothing was forgotten", phrases.WEB_FORGET_INVALID)
+        return refuse(request, 400, phrases.WEB_NOTHING_FORGOTTEN, phrases.WEB_FORGET_INVALID)
     try:
         messages, problem = await forget_said(request.app[services_key], part, upto=int(upto))
     except NothingSaid:
-        return refuse(request, 404, "Not found", phrases.WEB_NO_CONVERSATION)
+        return refuse(request, 404, phrases.WEB_NOT_FOUND, phrases.WEB_NO_CONVERSATION)
     except StillAnswering:
         return await _ask(request, part, status=409, problem=phrases.WEB_STILL_ANSWERING)
     except TypedLinesKept as fault:
         problem = phrases.WEB_TYPED_LINES_KEPT.format(reason=fault)
-        return refuse(request, 503, "Nothing was forgotten", problem)
+        return refuse(request, 503, phrases.WEB_NOTHING_FORGOTTEN, problem)
     except StateFault as fault:
-        return refuse(request, 503, "Nothing was forgotten", str(fault))
+        return refuse(request, 503, phrases.WEB_NOTHING_FORGOTTEN, localize(fault))
     if problem:
         return page_response(
             request,
@@ -109,9 +110,9 @@ async def _ask(request: web.Request, part: SaidPart, *, status: int = 200, probl
     try:
         found = await find_said(request.app[services_key], part)
     except NothingSaid:
-        return refuse(request, 404, "Not found", phrases.WEB_NO_CONVERSATION)
+        return refuse(request, 404, phrases.WEB_NOT_FOUND, phrases.WEB_NO_CONVERSATION)
     except StateFault as fault:
-        return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, str(fault))
+        return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, localize(fault))
     return page_response(
         request,
         "forget_said.html",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 
 from bot import phrases
+from bot.language.text import localize
 from bot.models.status import ModelStatus, models_status
 from bot.state.database import StateFault
 from bot.state.model_history import ModelHour
@@ -117,7 +118,7 @@ async def _reset(request: web.Request) -> web.Response:
     try:
         await request.app[services_key].model.health.reset()
     except StateFault as fault:
-        return await _show(request, status=503, problem=str(fault))
+        return await _show(request, status=503, problem=localize(fault))
     return done_response(MODELS, "reset")
 
 

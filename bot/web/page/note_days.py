@@ -8,6 +8,7 @@ from datetime import date
 
 from aiohttp import web
 
+from bot import phrases
 from bot.visible_names import escape_path
 from bot.web.context import services_key
 from bot.web.page.notes import view_title
@@ -51,7 +52,9 @@ async def _show_days(request: web.Request) -> web.Response:
         for day, paths in days.items():
             years[day.year] += len(paths)
         return _days_page(
-            request, "Notes by date", [Period(f"{year}", _address(f"{year}"), years[year]) for year in years]
+            request,
+            phrases.WEB_NOTES_BY_DATE,
+            [Period(f"{year}", _address(f"{year}"), years[year]) for year in years],
         )
     found = re.fullmatch(r"([0-9]{4})(?:-(0[1-9]|1[0-2]))?", asked)
     if found is None:
@@ -62,9 +65,9 @@ async def _show_days(request: web.Request) -> web.Response:
         months = Counter[date]()
         for day, paths in inside.items():
             months[day.replace(day=1)] += len(paths)
-        shown = [Period(f"{each:%B} {year}", _address(f"{year}-{each:%m}"), months[each]) for each in months]
+        shown = [Period(_name_month(each), _address(f"{year}-{each:%m}"), months[each]) for each in months]
         return _days_page(request, f"{year}", shown, above=[_years()])
-    title = f"{date(max(year, 1), month, 1):%B} {year}"
+    title = _name_month(date(max(year, 1), month, 1))
     notes = [(day, path) for day, paths in inside.items() for path in paths]
     pages = count_pages(len(notes), per_page=NOTES_PER_PAGE)
     number = min(page_number(request.query.get("page", "")), pages)
@@ -90,8 +93,12 @@ def _address(period: str) -> str:
     return f"{DAYS_URL}/{period}"
 
 
+def _name_month(day: date) -> str:
+    return phrases.WEB_MONTH.format(month=phrases.MONTHS[day.month - 1], year=day.year)
+
+
 def _years() -> Period:
-    return Period("By date", DAYS_URL, 0)
+    return Period(phrases.WEB_BY_DATE, DAYS_URL, 0)
 
 
 def _days_page(
@@ -109,7 +116,7 @@ def _days_page(
         "note_days.html",
         here=NOTES_URL,
         title=title,
-        steps=[Period("Notes", NOTES_URL, 0), *above],
+        steps=[Period(phrases.WEB_PAGES[NOTES_URL], NOTES_URL, 0), *above],
         is_current=request.app[services_key].memory.has_synced,
         periods=periods,
         notes=notes,

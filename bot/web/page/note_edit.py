@@ -9,6 +9,8 @@ from aiohttp import web
 
 from bot import phrases
 from bot.change_texts import format_diff
+from bot.language.text import localize
+from bot.quantities import size_in_words
 from bot.state.database import StateFault
 from bot.visible_names import escape_path
 from bot.web.changes import OVER_HTTP, new_key
@@ -23,7 +25,6 @@ from bot.web.page.urls import EDIT_URL, NOTES_URL, edit_url, note_url
 from memory.charset import normalize_newlines
 from memory.errors import EditRefused, MemoryFault, NoteMissing
 from memory.line_diff import compare_lines, split_lines
-from memory.quantities import format_size
 from memory.whole_note import WholeNote
 
 MAX_TEXT_BYTES: Final = 256 * 1024
@@ -86,7 +87,7 @@ def explain_length(text: str) -> str:
     size = len(text.encode("utf-8", "replace"))
     if size <= MAX_TEXT_BYTES:
         return ""
-    return phrases.WEB_NOTE_TOO_LONG.format(size=format_size(size), limit=format_size(MAX_TEXT_BYTES))
+    return phrases.WEB_NOTE_TOO_LONG.format(size=size_in_words(size), limit=size_in_words(MAX_TEXT_BYTES))
 
 
 async def _show_form(request: web.Request) -> web.Response:
@@ -149,9 +150,9 @@ async def _save(request: web.Request, path: str, draft: FormDraft) -> web.Respon
         view = replace(_view(path, draft), problem=phrases.WEB_NOTE_GONE, is_gone=True)
         return _form_page(request, view, status=409)
     except EditRefused as refused:
-        return await _answer_refusal(request, path, draft, str(refused))
+        return await _answer_refusal(request, path, draft, localize(refused))
     except (MemoryFault, StateFault) as fault:
-        view = replace(_view(path, draft), problem=str(fault))
+        view = replace(_view(path, draft), problem=localize(fault))
         return _form_page(request, view, status=fault_status(fault))
     return web.Response(status=303, headers={"Location": note_url(written.path, done="saved")})
 
@@ -161,7 +162,9 @@ async def _answer_refusal(request: web.Request, path: str, draft: FormDraft, why
     try:
         note = await request.app[services_key].memory.read_whole(path)
     except MemoryFault as fault:
-        return _form_page(request, replace(_view(path, draft), problem=str(fault), is_gone=True), status=409)
+        return _form_page(
+            request, replace(_view(path, draft), problem=localize(fault), is_gone=True), status=409
+        )
     if note.fault:
         return _form_page(request, replace(_view(path, draft), problem=note.fault), status=409)
     if split_lines(note.text) == split_lines(draft.text):

@@ -7,12 +7,12 @@ from urllib.parse import quote
 from aiohttp import hdrs, web
 
 from bot import phrases
+from bot.quantities import size_in_words
 from bot.web.context import services_key
 from bot.web.page.note_places import missing_page
 from bot.web.page.urls import FILES_URL
 from memory.errors import MemoryFault, NoteUnreadable
 from memory.folder_files import OpenedFile
-from memory.quantities import format_size
 
 MAX_FILE_BYTES: Final = 32 * 1024 * 1024
 _PIECE_BYTES = 256 * 1024
@@ -34,7 +34,7 @@ async def _send_file(request: web.Request) -> web.StreamResponse:
         return missing_page(request, fault)
     try:
         if opened.size > MAX_FILE_BYTES:
-            size, limit = format_size(opened.size), format_size(MAX_FILE_BYTES)
+            size, limit = size_in_words(opened.size), size_in_words(MAX_FILE_BYTES)
             return missing_page(
                 request, NoteUnreadable(phrases.WEB_FILE_TOO_LARGE.format(size=size, limit=limit))
             )

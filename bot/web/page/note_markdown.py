@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
+from bot import phrases
 from bot.sanitize import cut
 from bot.web.page.urls import file_url, heading_url, note_url, tag_url
 from memory.backlinks import NO_LINKS, NoteLinks
@@ -205,9 +206,11 @@ def _restrict_links(state: Any) -> None:
                 leads, is_broken = _find_target(href, state.env)
                 open_links.append(bool(leads))
                 child.tag = "a" if leads else "span"
-                child.attrs = (
-                    {"href": leads, "rel": "noopener noreferrer"} if leads else _BROKEN if is_broken else {}
-                )
+                child.attrs = {}
+                if leads:
+                    child.attrs = {"href": leads, "rel": "noopener noreferrer"}
+                elif is_broken:
+                    child.attrs = {"class": _BROKEN, "title": phrases.WEB_NO_SUCH_NOTE}
             elif child.type == "link_close":
                 child.tag = "a" if open_links.pop() else "span"
             elif child.type == "text" and "#" in child.content and not any(open_links):
@@ -230,7 +233,8 @@ def _take_task_mark(children: "Sequence[Token]", before: "Sequence[Token]") -> s
 
 
 _TASK = re.compile(r"\[([ xX])\][ \t]+")
-_BROKEN = {"class": "broken", "title": "No note has this name"}
+_BROKEN = "broken"
+"""Class of a link that leads to no note."""
 
 
 def _split_text(text: str, *, begins_line: bool) -> "Iterator[Token]":
@@ -313,7 +317,7 @@ def _format_wiki_link(link: NoteLink, env: dict[str, Any]) -> str:
         leads = heading_url(note, link.heading) if link.heading else note_url(note)
         return f'<a href="{escape(leads)}" rel="noopener noreferrer">{shown}</a>'
     if links.knows(link) and may_be_note(link.target):
-        return f'<span class="{_BROKEN["class"]}" title="{_BROKEN["title"]}">{shown}</span>'
+        return f'<span class="{_BROKEN}" title="{escape(phrases.WEB_NO_SUCH_NOTE)}">{shown}</span>'
     return shown
 
 
@@ -334,7 +338,8 @@ def _render_task(
             f'<button form="tasks" name="task" value="{wanted}" role="checkbox" '
             f'aria-checked="{"true" if is_done else "false"}" aria-label="{name}"></button> '
         )
-    state = 'checked aria-label="done"' if is_done else 'aria-label="to do"'
+    state = f'aria-label="{escape(phrases.WEB_TASK_DONE if is_done else phrases.WEB_TASK_OPEN)}"'
+    state = f"checked {state}" if is_done else state
     return f'<input type="checkbox" disabled {state}> '
 
 
@@ -386,7 +391,8 @@ def _render_properties(front: FrontMatter, env: dict[str, Any]) -> str:
         for each in front.properties
     )
     end = _anchors_until(front.last_line, env)
-    return f'<div class="table properties"><table aria-label="Properties">\n{rows}</table></div>{end}\n'
+    label = escape(phrases.WEB_PROPERTIES)
+    return f'<div class="table properties"><table aria-label="{label}">\n{rows}</table></div>{end}\n'
 
 
 def _format_values(one: Property, front: FrontMatter, env: dict[str, Any]) -> str:
@@ -517,9 +523,12 @@ def _render_table(
 ) -> str:
     """Open a frame in which a wide table scrolls, also by keyboard."""
     lines = tokens[index].map
-    name = f"Table in line {lines[0] + env['offset']}" if lines else "Table"
-    if "message" in env:
-        name = f"{name} of message {env['message']}"
+    line, message = str(lines[0] + env["offset"]) if lines else "", str(env.get("message", ""))
+    if message:
+        name = phrases.WEB_TABLE_OF_MESSAGE if line else phrases.WEB_SOME_TABLE_OF_MESSAGE
+    else:
+        name = phrases.WEB_TABLE if line else phrases.WEB_SOME_TABLE
+    name = escape(name.format(line=line, message=message))
     return f'<div class="table" role="region" aria-label="{name}" tabindex="0"><table>\n'
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from aiohttp import web
 
 from bot import phrases
+from bot.language.text import localize
 from bot.state.database import StateFault
 from bot.visible_names import escape_path
 from bot.web.changes import OVER_HTTP, new_key
@@ -60,7 +61,7 @@ async def _move(request: web.Request) -> web.Response:
             path, add_extension(to) if to else "", key=new_key(), origin=OVER_HTTP
         )
     except (MemoryFault, StateFault) as fault:
-        view = replace(_view_move(path, to), problem=str(fault))
+        view = replace(_view_move(path, to), problem=localize(fault))
         return await _move_page(request, view, status=fault_status(fault))
     return web.Response(status=303, headers={"Location": note_url(written.path, done="moved")})
 
@@ -86,7 +87,7 @@ async def _delete(request: web.Request) -> web.Response:
         view = replace(_view_deletion(note.path, note.digest), problem=phrases.WEB_NOTE_NOT_DELETED)
         return await _deletion_page(request, view, status=409)
     except (MemoryFault, StateFault) as fault:
-        view = replace(_view_deletion(path, digest), problem=str(fault))
+        view = replace(_view_deletion(path, digest), problem=localize(fault))
         return await _deletion_page(request, view, status=fault_status(fault))
     return web.Response(status=303, headers={"Location": f"{TRASH_URL}?done=deleted"})
 

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from aiohttp import web
 
 from bot import phrases
+from bot.language.text import localize
 from bot.state.database import StateFault
 from bot.web.changes import OVER_HTTP, new_key
 from bot.web.context import services_key
@@ -54,7 +55,7 @@ async def _take_form(request: web.Request) -> web.Response:
             path, text, key=new_key(), origin=OVER_HTTP
         )
     except (MemoryFault, StateFault) as fault:
-        return _form_page(request, replace(view, problem=str(fault)), status=fault_status(fault))
+        return _form_page(request, replace(view, problem=localize(fault)), status=fault_status(fault))
     return web.Response(status=303, headers={"Location": note_url(written.path, done="created")})
 
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from bot import phrases
+from bot.language.text import localize
 from bot.state.database import StateFault
 from bot.visible_names import escape_path
 from bot.web.page.rendering import page_response
@@ -34,7 +36,7 @@ def breadcrumbs(folder: str) -> list[Breadcrumb]:
         Breadcrumb(escape_path(name), folder_url("/".join(names[: number + 1])))
         for number, name in enumerate(names)
     ]
-    return [Breadcrumb("Notes", folder_url("")), *below]
+    return [Breadcrumb(phrases.WEB_PAGES[NOTES_URL], folder_url("")), *below]
 
 
 def folder_of(path: str) -> str:
@@ -50,7 +52,7 @@ def missing_page(request: web.Request, fault: MemoryFault) -> web.Response:
         "note_missing.html",
         here=NOTES_URL,
         status=status,
-        message=str(fault),
+        message=localize(fault),
         steps=breadcrumbs(""),
     )
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from aiohttp import web
 
 from bot import phrases
+from bot.language.text import localize
 from bot.state.database import StateFault
 from bot.web.changes import OVER_HTTP, new_key
 from bot.web.context import services_key
@@ -38,7 +39,7 @@ async def _set_task(request: web.Request) -> web.Response:
     except NothingToWrite:
         pass  # it is so already
     except (MemoryFault, StateFault) as fault:
-        return await _show_again(request, path, str(fault), status=fault_status(fault), line=line)
+        return await _show_again(request, path, localize(fault), status=fault_status(fault), line=line)
     return web.Response(status=303, headers={"Location": note_url(path, line, done="task")})
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from aiohttp import web
 
 from bot import phrases
+from bot.language.text import localize
 from bot.note_writes import RestorePlan
 from bot.sanitize import one_line, strip_controls
 from bot.services import Services
@@ -65,7 +66,7 @@ async def _restore(request: web.Request) -> web.Response:
     except NotInTrash:
         return await _trash_page(request, problem=phrases.WEB_TRASH_GONE, status=409)
     except (MemoryFault, StateFault) as fault:
-        return await _trash_page(request, problem=str(fault), status=fault_status(fault))
+        return await _trash_page(request, problem=localize(fault), status=fault_status(fault))
     is_renamed = any(each.is_whole and each.path != done.written.path for each in planned)
     key = "restored-as" if is_renamed else "restored"
     where = note_url(done.written.path, done.written.line_start, done=key)
@@ -80,7 +81,7 @@ async def _trash_page(request: web.Request, *, problem: str = "", status: int = 
         count, number = page.count, page.first // ITEMS_PER_PAGE + 1
         rows = await _read_rows(services, page.items)
     except MemoryFault as fault:
-        problem, status = problem or str(fault), 503
+        problem, status = problem or localize(fault), 503
     return page_response(
         request,
         "trash.html",

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from bot import phrases
 from bot.line_origin import bare_words
+from bot.quantities import size_in_words
 from bot.sanitize import cut, one_line
 from bot.visible_names import escape_path
 from bot.web.context import services_key, token_of
@@ -36,7 +37,6 @@ from memory.errors import MemoryFault
 from memory.link_anchors import find_anchor
 from memory.link_targets import fold
 from memory.listing import NoteStat
-from memory.quantities import format_size
 
 if TYPE_CHECKING:
     from bot.services import Services
@@ -252,7 +252,7 @@ def view_backlinks(links: Iterable[Backlink]) -> Iterator[BacklinkView]:
 def view_note(note: NoteStat, title: str, *, zone: tzinfo | None) -> ListedNote:
     """Return a note as its folder lists it."""
     name = note.path.rpartition("/")[2]
-    size, changed = format_size(note.size), note.modified(zone)
+    size, changed = size_in_words(note.size), note.modified(zone)
     return ListedNote(escape_path(name), view_title(title, name), note_url(note.path), size, changed)
 
 

@@ -6,7 +6,8 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from bot import english, phrases
+from bot import phrases
+from bot.language.text import localize
 from bot.state.database import StateFault
 from memory.errors import MemoryFault
 
@@ -29,9 +30,9 @@ class Panel(Generic[Shown]):
 
 
 async def load_panel(
-    work: Awaitable[Shown], *, timeout_seconds: float = TIMEOUT_SECONDS, late: str = english.WEB_BUSY
+    work: Awaitable[Shown], *, timeout_seconds: float = TIMEOUT_SECONDS, late: str = ""
 ) -> Panel[Shown]:
-    """Wait up to `timeout_seconds` seconds for a panel's content; after that, its fault is `late`."""
+    """Wait up to `timeout_seconds` seconds for a panel's content; after that, it is busy, or its fault is `late`."""
     task = asyncio.ensure_future(work)
     try:
         await asyncio.wait([task], timeout=timeout_seconds)
@@ -41,11 +42,11 @@ async def load_panel(
     if not task.done():
         task.cancel()
         task.add_done_callback(_ignore_result)  # shielded work goes on, and nobody waits for it
-        return Panel(None, late, is_busy=True)
+        return Panel(None, late or phrases.WEB_BUSY, is_busy=True)
     try:
         return Panel(task.result())
     except (MemoryFault, StateFault) as error:
-        return Panel(None, str(error))
+        return Panel(None, localize(error))
     except Exception:
         log.exception("a panel of the status page failed")
         return Panel(None, phrases.WEB_PANEL_FAILED)

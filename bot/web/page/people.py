@@ -199,7 +199,8 @@ def _read_view(
         blocked=_read_list(db, services, clock, graph, denied=True, page=denied_page),
         settings=settings,
         named=tuple(
-            (escape_path(one_line(name)), ", ".join(map(_shown, ids))) for name, ids in access.people.items()
+            (escape_path(one_line(name)), phrases.COMMA.join(map(_shown, ids)))
+            for name, ids in access.people.items()
         ),
         links=tuple(LinkView(a, b, describe(a), describe(b)) for a, b in links[:MAX_LISTED_LINKS]),
         more_links=max(0, len(links) - MAX_LISTED_LINKS),

@@ -6,6 +6,7 @@ from aiohttp import web
 
 from bot import linking, phrases
 from bot.commands.people import parse_person
+from bot.language.text import localize
 from bot.messages import PersonId
 from bot.pairing_requests import format_person
 from bot.state.access import Decision, read_decision
@@ -52,7 +53,7 @@ async def _page(
             denied_page=page_number(request.query.get("blocked", "")),
         )
     except StateFault as fault:
-        return _refuse(request, 503, str(fault))
+        return _refuse(request, 503, localize(fault))
     return page_response(
         request,
         "people.html",
@@ -71,7 +72,7 @@ async def _ask_to_deny(request: web.Request) -> web.Response:
     try:
         found = await find_person(request.app[services_key], person) if person else None
     except StateFault as fault:
-        return _refuse(request, 503, str(fault))
+        return _refuse(request, 503, localize(fault))
     if found is None:
         return await _page(request, status=404, problem=phrases.WEB_NO_PERSON)
     if not found.can_change:
@@ -98,7 +99,7 @@ async def _change(request: web.Request) -> web.Response:
         answer = await act(person, by=BY_PAGE, key=new_key())
         is_done = await _read_decision(services, person) == wanted
     except StateFault as fault:
-        return _refuse(request, 503, str(fault))
+        return _refuse(request, 503, localize(fault))
     return _done(wanted, person) if is_done else await _page(request, status=409, problem=answer)
 
 
@@ -113,7 +114,7 @@ async def _deny(request: web.Request) -> web.Response:
         answer = await services.pairing.deny(person, by=BY_PAGE, key=new_key())
         is_done = await _read_decision(services, person) == "denied"
     except StateFault as fault:
-        return _refuse(request, 503, str(fault))
+        return _refuse(request, 503, localize(fault))
     return _done("blocked", person) if is_done else await _page(request, status=409, problem=answer)
 
 
@@ -129,7 +130,7 @@ async def _link(request: web.Request) -> web.Response:
         answer = await linking.link(services, person, other, by=BY_PAGE, key=new_key())
         is_done = await _are_linked(services, person, other)
     except StateFault as fault:
-        return _refuse(request, 503, str(fault))
+        return _refuse(request, 503, localize(fault))
     if is_done:
         return _done("linked", person, other)
     return await _page(request, status=409, problem=answer, person=typed[0], other=typed[1])
@@ -147,7 +148,7 @@ async def _unlink(request: web.Request) -> web.Response:
             )
         await linking.unlink(services, person, other, by=BY_PAGE, key=new_key())
     except StateFault as fault:
-        return _refuse(request, 503, str(fault))
+        return _refuse(request, 503, localize(fault))
     return _done("unlinked", person, other)
 
 

@@ -7,6 +7,7 @@ from bot.maintenance.requested_job import JobResult
 from bot.quantities import duration_in_words
 from bot.services import Services
 from bot.web.page.times import PageClock, ShownTime
+from bot.web.page.translation import decimal
 from memory.progress import JobName, JobProgress
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _job_view(progress: JobProgress) -> JobView:
         progress.job,
         progress.done,
         progress.total,
-        rate=f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}" if rate else "",
+        rate=decimal(rate, 0 if rate >= 10 else 1) if rate else "",
         left="" if left is None else duration_in_words(left),
     )
 

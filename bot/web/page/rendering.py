@@ -9,16 +9,26 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 
 from bot import phrases
+from bot.language.text import join_sentences
 from bot.model_error_text import reason_text
+from bot.quantities import rough_duration_in_words, size_in_words
 from bot.version import VERSION
 from bot.web.auth import session_of
 from bot.web.context import services_key, token_of
 from bot.web.conversations import searches_chats
 from bot.web.forms import FORM_FIELD, ONCE_FIELD, new_once, typed_names
+from bot.web.language import language_headers, language_tag
 from bot.web.local_routes import is_local_page
+from bot.web.page.translation import (
+    EXTENSION,
+    after_state,
+    decimal,
+    grouped,
+    install_translations,
+    translated,
+)
 from bot.web.security_headers import nonce_of
 from bot.web.session import new_form_token
-from memory.quantities import format_rough_duration, format_size
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -26,28 +36,17 @@ if TYPE_CHECKING:
 
     from bot.services import Services
 
-MAIN_PAGES = (
-    ("/", "Today"),
-    ("/search", "Search"),
-    ("/notes/", "Notes"),
-    ("/conversations", "Conversations"),
-)
-"""The pages that each page leads to: address and name."""
-MORE_PAGES = (
-    ("/people", "People"),
-    ("/changes", "Changes"),
-    ("/models", "Models"),
-    ("/settings", "Settings"),
-    ("/backups", "Backups"),
-    ("/system", "System"),
-)
+MAIN_PAGES = ("/", "/search", "/notes/", "/conversations")
+"""The pages that each page leads to; `WEB_PAGES` has their names."""
+MORE_PAGES = ("/people", "/changes", "/models", "/settings", "/backups", "/system")
 """The pages behind "More"."""
 
 TEMPLATES = Path(__file__).parent / "templates"
 
 
 @cache
-def _environment() -> "Environment":
+def template_environment() -> "Environment":
+    """Return what the templates are read and filled in with."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     templates = Environment(
@@ -57,9 +56,15 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        extensions=[EXTENSION],
     )
-    templates.filters["grouped"] = "{:,}".format
-    templates.filters["as_size"] = format_size
+    install_translations(templates)
+    templates.filters["grouped"] = grouped
+    templates.filters["decimal"] = decimal
+    templates.filters["as_size"] = size_in_words
+    templates.filters["join_sentences"] = join_sentences
+    templates.filters["translated"] = translated
+    templates.filters["after_state"] = after_state
     templates.filters["kind_of_trouble"] = reason_text
     templates.filters["with_code"] = _with_code
     templates.filters["without_markup"] = lambda text: text.replace("`", "")
@@ -79,12 +84,13 @@ def _with_code(text: str) -> "Markup":
 
 def render_template(template: str, **values: object) -> str:
     """Return the text of a template with `values`."""
-    return _environment().get_template(template).render(values)
+    return template_environment().get_template(template).render(values)
 
 
-def _open_pages(services: "Services", pages: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:
-    """Return those of the pages that are not refused for want of `server.token`."""
-    return pages if token_of(services) else [each for each in pages if is_local_page(each[0])]
+def _open_pages(services: "Services", pages: Sequence[str]) -> Sequence[tuple[str, str]]:
+    """Return address and name of those of the pages that are not refused for want of `server.token`."""
+    is_open = bool(token_of(services))
+    return [(each, phrases.WEB_PAGES[each]) for each in pages if is_open or is_local_page(each)]
 
 
 def _form_token(request: web.Request) -> "Markup":
@@ -141,13 +147,16 @@ def page_response(
         once=_once_field(),
         main_pages=_open_pages(services, MAIN_PAGES),
         more_pages=_open_pages(services, MORE_PAGES),
+        language=language_tag(),
         nonce=nonce_of(request),
         version=VERSION,
-        up_for=format_rough_duration(max(0.0, time.time() - services.metrics.started_at)),
+        up_for=rough_duration_in_words(max(0.0, time.time() - services.metrics.started_at)),
         phrases=phrases,
         searches_chats=searches_chats(services),
         **values,
     )
     # File names may hold invalid text, which becomes question marks.
     body = text.encode("utf-8", "replace")
-    return web.Response(status=status, body=body, content_type="text/html", charset="utf-8")
+    return web.Response(
+        status=status, body=body, content_type="text/html", charset="utf-8", headers=language_headers()
+    )

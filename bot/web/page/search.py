@@ -12,6 +12,7 @@ from bot import phrases
 from bot.conversations.search import ConversationHit
 from bot.fact_history import describe_histories
 from bot.hit_source import describe_says
+from bot.language.text import join_sentences
 from bot.note_refs import format_note_ref
 from bot.said_in_chats import name_chat
 from bot.sanitize import one_line
@@ -198,7 +199,7 @@ async def run_search(request: web.Request) -> SearchView:
         filters,
         hit_views(query, shown),
         len(wanted),
-        " ".join(filter(None, [first.notes.notice, first.notice])),
+        join_sentences([first.notes.notice, first.notice]),
         () if filters.has_dates else tuple(map(_neighbour_view, first.notes.neighbours)),
     )
 

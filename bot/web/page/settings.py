@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from aiohttp import web
 
-from bot import phrases
+from bot import english, phrases
 from bot.config.reload import describe_pending
 from bot.sanitize import one_line
 from bot.web.context import services_key
@@ -159,7 +159,7 @@ def _count(
     words: tuple[str, ...], setting: "ListedSetting", table: "ListedTable", redact: Callable[[str], str]
 ) -> int:
     """Return how many of the words a setting contains: in name, value, meaning, or what people call it."""
-    everyday = phrases.WEB_SETTING_WORDS.get(setting.key, "")
+    everyday = " ".join(each.WEB_SETTING_WORDS.get(setting.key, "") for each in (english, phrases))
     value = _show_value(setting, redact)
     text = f"{redact(setting.key)}\n{value}\n{setting.meaning}\n{table.about}\n{everyday}".casefold()
     return sum(word in text for word in words)

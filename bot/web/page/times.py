@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot import phrases
+from bot.quantities import rough_duration_in_words
 from bot.timeparse import moment_in_short
-from memory.quantities import format_rough_duration
 
 DAY_SECONDS = 24 * 3600
 
@@ -30,7 +30,11 @@ class PageClock:
         """Format an aware time."""
         short = moment_in_short(moment, self.now)
         seconds = (moment - self.now).total_seconds()
-        words = short if abs(seconds) >= DAY_SECONDS else f"{short}, {_format_distance(seconds)}"
+        words = (
+            short
+            if abs(seconds) >= DAY_SECONDS
+            else phrases.WEB_TIME.format(time=short, distance=_format_distance(seconds))
+        )
         return ShownTime(self._local(moment), words)
 
     def iso(self, text: str) -> ShownTime | None:
@@ -59,4 +63,4 @@ def _format_distance(seconds: float) -> str:
     if abs(seconds) < 5:
         return phrases.WEB_JUST_NOW
     phrase = phrases.WEB_AGO if seconds < 0 else phrases.WEB_AHEAD
-    return phrase.format(time=format_rough_duration(abs(seconds)))
+    return phrase.format(time=rough_duration_in_words(abs(seconds)))

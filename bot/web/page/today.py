@@ -10,6 +10,7 @@ from aiohttp import web
 from bot import phrases
 from bot.change_texts import is_number
 from bot.conversations.core_note import core_warning
+from bot.language.text import localize
 from bot.messages import ChannelHealth
 from bot.services import Services
 from bot.state.database import StateFault
@@ -171,7 +172,7 @@ async def _add_to_log(request: web.Request) -> web.Response:
         return await _page(request, status=400, unsent=_unsent_log(fields, phrases.WEB_LOG_EMPTY))
     except MemoryFault as fault:
         status = 400 if isinstance(fault, TextTooLong) else 503
-        return await _page(request, status=status, unsent=_unsent_log(fields, str(fault)))
+        return await _page(request, status=status, unsent=_unsent_log(fields, localize(fault)))
     return done_response(TODAY, "noted")
 
 
@@ -203,8 +204,11 @@ async def _move_reminder(request: web.Request) -> web.Response:
         raise
     except (ReminderNotChanged, TimeParseError, StateFault) as refusal:
         name, text = f"reminder-{fields.get('number', '')}", fields.get("when", "")
-        status = 503 if isinstance(refusal, StateFault) else 400
-        return await _page(request, status=status, unsent=UnsentForm(name, text, str(refusal)))
+        if isinstance(refusal, StateFault):
+            status, problem = 503, localize(refusal)
+        else:
+            status, problem = 400, str(refusal)
+        return await _page(request, status=status, unsent=UnsentForm(name, text, problem))
     return done_response(TODAY, "moved")
 
 
@@ -217,6 +221,6 @@ def _saying_why(act: _Act) -> _Act:
         except (NotDecided, ReminderNotChanged) as refusal:
             return await _page(request, status=409, problem=str(refusal))
         except StateFault as fault:
-            return await _page(request, status=503, problem=str(fault))
+            return await _page(request, status=503, problem=localize(fault))
 
     return handle

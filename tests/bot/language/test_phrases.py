@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -161,6 +162,35 @@ def test_what_the_memory_says_is_said_in_the_language_with_what_it_was_made_of()
 def test_chinese_has_spaces_only_beside_other_scripts(text: str, value: object, told: str) -> None:
     assert Text(text, "zh_Hans").format(x=value) == told
     assert Text(text, "de").format(x=value) == text.format(x=value)
+
+
+@table_test(
+    ("text", "value", "told"),
+    [
+        ("由 {x} 写下", "<b>小明</b>", "由<b>小明</b>写下"),
+        ("由 {x} 写下", "<b>Ann</b>", "由 <b>Ann</b> 写下"),
+        ('由 <a href="/a b">{x}</a> 写下', "小明", '由<a href="/a b">小明</a>写下'),
+        ('由 <a href="/a b">{x}</a> 写下', "Ann", '由 <a href="/a b">Ann</a> 写下'),
+        (
+            "上次 {x}",
+            '<time datetime="2026-11-28">昨天 09:00</time>',
+            '上次<time datetime="2026-11-28">昨天 09:00</time>',
+        ),
+        ("{x} 写下", "<b></b>", "<b></b> 写下"),
+        ("<p>{x}</p>", "小明  的 书", "<p>小明  的 书</p>"),
+        ("共 {x} 行", "&lt;", "共 &lt; 行"),
+        ("{x}", "", ""),
+    ],
+)
+def test_chinese_has_spaces_only_beside_other_scripts_in_html_too(text: str, value: str, told: str) -> None:
+    assert Text(text, "zh_Hans").format_html(x=value) == told
+    assert Text(text, "de").format_html(x=value) == text.format(x=value)
+
+
+def test_a_long_html_text_is_filled_in_quickly() -> None:
+    begun = time.process_time()
+    Text("由 {x} 和 {y} 写下", "zh_Hans").format_html(x=" " * 100_000 + "<b>" * 20_000, y=" " * 100_000)
+    assert time.process_time() - begun < 1
 
 
 def test_sentences_are_joined_as_the_language_does() -> None:

@@ -3,6 +3,7 @@
   const OFTEN = 500, SELDOM = 5000, WHOLE = 30000;
   const place = (id) => document.getElementById(id);
   const unreachable = place("unreachable"), announcement = place("announcement"), progress = place("progress");
+  const quarters = new Intl.NumberFormat(document.documentElement.lang, {style: "percent"});
   const page = location.pathname;  // a search changes the address, not the page
   const here = () => location.pathname + location.search;
   let timer = 0, seenAt = Date.now(), announced = "", shown = here();
@@ -12,7 +13,7 @@
   async function get(address) {
     const answer = await fetch(address, {headers: {Accept: "text/html"}});
     if (answer.status === 401 && !hasUnsaved()) location.reload();
-    else if (answer.status === 401) tell("You are signed out. When you send what you wrote, you are asked for the token, and nothing is lost.");
+    else if (answer.status === 401) tell(unreachable.dataset.signedOut);
     if (!answer.ok) throw new Error(String(answer.status));
     if (!unreachable.hidden) unreachable.hidden = true;
     return answer.text();
@@ -24,7 +25,7 @@
     unreachable.hidden = false;
   }
 
-  const lost = () => tell("The service is not reachable right now, so this page may be out of date. Trying again…");
+  const lost = () => tell(unreachable.dataset.lost);
 
   function announce(words) {
     if (words !== announced) announcement.textContent = announced = words;
@@ -41,9 +42,10 @@
     const bar = progress.querySelector("progress");
     if (bar) {
       const name = bar.labels[0].textContent;
-      announce(bar.max > 1 && bar.position >= 0 ? `${name}: ${Math.floor(bar.position * 4) * 25}%` : name);
+      const share = quarters.format(Math.floor(bar.position * 4) / 4);
+      announce(bar.max > 1 && bar.position >= 0 ? `${name}: ${share}` : name);
     } else if (ran) {
-      announce(progress.textContent.trim().replace(/\s+/g, " ") || "Done");
+      announce(progress.textContent.trim().replace(/\s+/g, " ") || announcement.dataset.done);
     }
     return ran && !runs();
   }
