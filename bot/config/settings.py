@@ -76,8 +76,8 @@ class AgentSettings(Section):
     instructions: str = ""
     """Your own instructions to the model: tone, language, rules."""
     language: str = ""
-    """The language of the assistant's own messages and of its page, such as "de", for everybody who has not chosen
-    one with `/language`; "" for the language of each person's app or browser."""
+    """Language of the assistant's messages and its page, such as "de", unless a person chose one with `/language`; ""
+    for that of each app or browser."""
 
     @field_validator("name")
     @classmethod
