@@ -75,6 +75,7 @@ languages: .venv/dev  ## bring the catalogues of texts in bot/locales up to date
 
 pictures: .venv/dev  ## take the documents' pictures of the pages; wants chromium and chromium-driver
 	@$(PY) scripts/take_screenshots.py
+	@$(PY) scripts/take_page_pictures.py
 
 lock: .venv/dev  ## renew the locks; ARGS="--upgrade" takes newer versions
 	@$(PY) scripts/lock.py $(ARGS)
