@@ -151,12 +151,12 @@ async def write_upcoming(private: Path, now: datetime) -> None:
             when, text = reminders.parse(line)
             request = ReminderRequest(line, ChatId("telegram", chat), anna, "Anna", room, bool(room))
             await reminders.add(request, when, text)
-    await write_waiting(private, now, "Ingrid", "CDFHJKMN")
+    await write_waiting(private, now, "Ingrid", "CDFHJKMN", number=41)
 
 
-async def write_waiting(private: Path, now: datetime, name: str, code: str) -> None:
+async def write_waiting(private: Path, now: datetime, name: str, code: str, *, number: int) -> None:
     """Somebody who waits to be let in, as if they had just written."""
-    at, person = format_timestamp(now), f"discord:{name.casefold()}"
+    at, person = format_timestamp(now), f"discord:{150_000_000_000_000_000 + number}"
     async with State(private / "state.db") as state:
         waits = PairingRequest(person, code, person, name, at, at)
         await state.change(lambda db: access.save_pairing_request(db, waits))

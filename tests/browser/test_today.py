@@ -72,12 +72,12 @@ def test_a_reminder_is_moved_cancelled_and_set_again(reader: Window, size: tuple
 
 def test_who_waits_is_let_in(reader: Window, household: Service) -> None:
     private = household.memory.parent / ".commonplace"
-    asyncio.run(write_waiting(private, datetime.now(UTC), "Kai", "PRTWXY34"))
+    asyncio.run(write_waiting(private, datetime.now(UTC), "Kai", "PRTWXY34", number=42))
     reader.open("/")
-    assert "Kai Discord, discord:kai Code PRTWXY34" in reader.text("#waiting")
+    assert "Kai Discord, discord:150000000000000042 Code PRTWXY34" in reader.text("#waiting")
     button = reader.one("#waiting li:last-child button[value=guest]")
     assert button.accessible_name == "Let in as a guest: Kai"
     button.send_keys(Keys.ENTER)
     reader.wait(lambda: reader.all(".done"), "that it is done")
-    assert reader.text(".done").startswith("They can now talk with me as a guest")
+    assert reader.text(".done").startswith("Kai (discord:150000000000000042) can now talk with me as a guest")
     assert "Kai" not in reader.text("#waiting")
