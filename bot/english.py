@@ -1228,12 +1228,12 @@ WEB_SETTING_SOURCES = {
 }
 WEB_SETTINGS_NO_FILE = "config.toml, a new file in the folder in which I am started"
 WEB_SETTING_BY_OPTION = (
-    "It was given with --workspace when I was started, and that counts more than a file. To change it, start me with "
-    "another folder."
+    "It was given with --workspace when I was started, which takes precedence over the file. To change it, start me "
+    "with another folder."
 )
 WEB_SETTING_BY_VARIABLE = (
-    "The environment variable `{name}` sets it, and that counts more than a file. To change it, change the variable "
-    "and restart me."
+    "The environment variable `{name}` sets it, which takes precedence over the file. To change it, change the "
+    "variable and restart me."
 )
 WEB_SETTING_AT_TOP = (
     "To change it, write this line into {file}, at the top, before the first line in square brackets:"
@@ -1247,7 +1247,7 @@ WEB_SETTING_IN_ENTRY = (
 )
 WEB_SETTING_RELOAD = "Then send me `/config reload` in a chat."
 WEB_SETTING_RESTART = "Then restart me: `/config reload` isn't enough for it."
-WEB_SETTING_INIT = "Or run `{command}` in a terminal, which asks for it."
+WEB_SETTING_INIT = "Or run `{command}` in a terminal: it asks for the value."
 WEB_SETTING_WORDS = {
     "workspace": "folder directory data where notes are kept stored",
     "timezone": "time zone timezone clock hour local summer time UTC",
@@ -1306,7 +1306,7 @@ WEB_PEOPLE_DONE = {
     "unlinked": "{who} and {other} are no longer linked.",
 }
 WEB_DECIDED_HERE = "on this page"
-WEB_BUSY = "This is busy right now. It will appear as soon as it is ready."
+WEB_BUSY = "This is taking a while. It will appear as soon as it is ready."
 REBUILD_FAILED = "something went wrong on my side; the log has the details."
 WEB_PANEL_FAILED = "I couldn't show this because of an error on my side. The log has the details."
 WEB_SEARCH_DATES = "Only the {count} best passages are checked for dates; notes without a date are left out."

@@ -245,7 +245,7 @@ async def test_a_conversation_is_shown_with_all_that_belongs_to_it(site: WebClie
     await talk.compact(6, "Ben wants *milk*", "notes")
     shown = await page(site, "/conversations/1")
     text = shown.by_id("m1").text
-    for piece in ("Ben", "Buy milk", "now", "what to buy?", "and bread", "bill.pdf", "With pictures"):
+    for piece in ("Ben", "Buy milk", "now", "what to buy?", "and bread", "bill.pdf", "Has pictures"):
         assert piece in text, piece
     assert [each.text for each in shown.all("strong") if "li" in each.inside] == [
         "Ben",

@@ -77,7 +77,7 @@ async def test_nothing_needs_attention_with_a_memory_that_is_searched_by_words(s
     assert shown.by_id("attention").text.endswith(" Nothing needs your attention.")
     told = facts(shown)
     assert (told["note"], told["chunk"], told["with vectors"], told["without"]) == ("1", "1", "0", "1")
-    assert told["Semantic search"].startswith("off ")
+    assert told["Search by meaning"].startswith("off ")
     assert "One memory for all conversations" in shown.by_id("memory").text
     shown = await page(site, "/system")
     told = facts(shown)
@@ -94,7 +94,7 @@ async def test_it_tells_who_makes_vectors_and_how_many_there_are(tmp_path: Path)
             await site.services.memory.fill_vectors()
             told = facts(await page(site, "/system"))
             assert (told["with vectors"], told["without"]) == ("1", "0")
-            assert told["Semantic search"] == "on openai: set in memory.embedding.provider"
+            assert told["Search by meaning"] == "on openai: set in memory.embedding.provider"
             assert told["Provider"] == "openai"
             assert told["Model"].startswith("text-embedding-3-small, ")
             assert told["Missing vectors"] == "none"
@@ -111,7 +111,7 @@ async def test_it_tells_why_vectors_fail_and_no_key(tmp_path: Path) -> None:
                 text = await answer.text()
             shown = HtmlPage(text)
             assert "openai answered 401" in shown.by_id("attention").text
-            assert facts(shown)["Semantic search"].startswith("on, but not working ")
+            assert facts(shown)["Search by meaning"].startswith("on, but not working ")
             assert not any(secret in text for secret in ("s3cret-key", TOKEN))
 
 
@@ -131,7 +131,7 @@ async def test_it_tells_who_makes_vectors_while_the_first_one_fails(tmp_path: Pa
             assert (told["with vectors"], told["Missing vectors"]) == ("1", "none")
             assert told["Provider"] == "openai, then voyage"
             assert told["Vectors currently from"] == "voyage, voyage-3.5-lite"
-            assert told["Semantic search"].startswith("on, by voyage openai answered 401")
+            assert told["Search by meaning"].startswith("on, by voyage openai answered 401")
             assert "using the fallback voyage" in (await page(site)).by_id("attention").text
             said = describe_search(await site.services.memory.status(), why=True)
             assert said == "by meaning and by words, for now using the fallback voyage-3.5-lite from voyage"
