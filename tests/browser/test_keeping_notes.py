@@ -128,4 +128,4 @@ def test_a_picture_is_shown_and_nothing_is_asked_for_elsewhere(reader: Window) -
     picture = reader.one(".note img")
     reader.wait(lambda: reader.run("return arguments[0].naturalWidth", picture) == 240, "the picture")
     assert picture.size["width"] == 120
-    assert reader.one(".note").find_elements(By.CSS_SELECTOR, "input[disabled]")
+    assert reader.one(".note").find_elements(By.CSS_SELECTOR, "button[name=task]")
