@@ -7,6 +7,7 @@ from pathlib import Path
 from bot.config.settings import Settings
 from bot.service.agents import build_agents
 from bot.service.open_assistant import open_assistant
+from bot.version import VERSION
 from tests.document_claims import ROOT, missing, sections, table_rows
 
 PAGE = (ROOT / "docs" / "comparison.md").read_text("utf-8")
@@ -237,7 +238,7 @@ def test_there_are_two_chat_apps_and_the_terminal() -> None:
 def test_version_and_licence_are_those_of_the_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     (told,) = re.findall(r"\*\*It is young\*\*: version (\d+\.\d+)\.", PAGE)
-    assert project["version"].rpartition(".")[0] == told
+    assert VERSION.rpartition(".")[0] == told
     assert project["license"] == "MIT"
     for name in ("As an assistant", "As a memory"):
         assert [row[1] for row in table_rows(SECTIONS[name]) if row[0] == "licence"] == ["MIT"]
