@@ -343,15 +343,16 @@ class Service:
                 *("/notes/MEMORY.md", "/notes/none.md", "/nothing/here", "/healthz", "/sign-in"),
                 *("/files/none.png", "/backups/files/none", "/backups/contents/none", "/people/deny"),
                 *("/conversations/1", "/conversations/1/forget", "/conversations/1/export.md"),
+                "/conversations/1/search?q=bicycle",
                 *("/edit/MEMORY.md", "/move/MEMORY.md", "/delete/MEMORY.md"),
             ):
-                seen.add(path)
+                seen.add(path.partition("?")[0])
                 self._keep(path, await browser.get(path))
             for path in (
                 *("/log", "/waiting", "/reminders/cancel", "/reminders/move", "/reminders/restore"),
                 *("/people/change", "/people/deny", "/people/link", "/people/unlink", "/models/reset"),
                 *("/edit/none.md", "/move/none.md", "/delete/none.md", "/new-note", "/trash"),
-                *("/conversations/99/forget", "/backups/make"),
+                *("/conversations/99/forget", "/backups/make", "/tasks/MEMORY.md"),
             ):
                 seen.add(path)
                 nothing = {FORM_FIELD: new_form_token(browser.cookies[SESSION], self._token)}
