@@ -480,6 +480,9 @@ def _other_disk(base: Path) -> Path | None:
     return None
 
 
+async def _run(at: str, who: str, where: str, start: str) -> None:
+    await WriterInstance(Path(at), who, where).run(int(start))
+
+
 if __name__ == "__main__":
-    at, who, where, start = sys.argv[1:]
-    asyncio.run(WriterInstance(Path(at), who, where).run(int(start)))
+    asyncio.run(_run(*sys.argv[1:]))
