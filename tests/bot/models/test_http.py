@@ -646,6 +646,8 @@ async def test_of_a_huge_error_the_beginning_is_read(server: PlainServer, open_m
 async def test_what_is_packed_like_a_bomb_is_not_unpacked(
     server: PlainServer, open_model: Open, status: int
 ) -> None:
+    server.enqueue(answers("", status=500))
+    await failure_of(open_model())  # what is imported when it is first used would count
     bomb = gzip.compress(gzip.compress(bytes(40 << 20)))
     server.enqueue(answers(bomb, status=status, headers={"Content-Encoding": "gzip, gzip"}))
     tracemalloc.start()
