@@ -40,9 +40,7 @@ def plan_write(note: LockedNote, intent: Mapping[str, Any]) -> tuple[dict[str, A
             before, lines = note.plan_insert(block, _line_span(stood))
         case {"create": {"block": block}}:
             if not note.is_missing:
-                raise NoteExists(
-                    "There is a note {path} already; choose another name.", path=format_path(note.path)
-                )
+                raise note_exists(note)
             before, lines = note.plan_append(block, title="")
             return {"append": {"block": block, "title": "", "at": ""}, "before": asdict(before)}, lines
         case {"rewrite": {"text": text, "digest": digest}}:
@@ -170,6 +168,17 @@ def _complete_move(note: LockedNote, to: str, intent: Mapping[str, Any]) -> bool
 
 def _put_links_back(note: LockedNote, links: LinesReplacement) -> None:
     note.exchange_lines(replace(links, old=links.new, new=links.old))
+
+
+def note_exists(note: LockedNote) -> NoteExists:
+    """Return the error that there is a note where one is to be created, or moved to."""
+    return NoteExists("There is a note {path} already; choose another name.", path=format_path(note.path))
+
+
+def discard(db: "Connection", key: str) -> None:
+    """Delete the record of a write that was certainly not made and will not be retried with this key."""
+    note_effects.delete_effect(db, key)
+    changes.delete_unmade(db, key)
 
 
 def mark_done(db: "Connection", key: str, written: WriteResult) -> None:

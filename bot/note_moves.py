@@ -4,13 +4,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bot.note_intents import apply_move, mark_done, plan_move
+from bot.note_intents import apply_move, discard, mark_done, note_exists, plan_move
 from bot.state import changes, note_effects
 from bot.state.blocking import BlockingState
 from bot.state.changes import ChangeOrigin
 from bot.state.database import State, StateFault, run_to_completion
 from bot.undo_plan import check_can_move_back, find_undoable, name_taken, plan_undo
-from memory.errors import NoteExists, NoteUnwritable
+from memory.errors import NoteUnwritable
 from memory.line_reversal import LinesReplacement
 from memory.locked_note import LockedNote
 from memory.memory import Memory
@@ -46,14 +46,14 @@ class NoteMoves:
 
         def plan(note: LockedNote, target: LockedNote) -> LinesReplacement | None:
             chain = self._state.read(partial(find_undoable, number=number))
-            read_since = partial(_read_since, self._state, note.path)
-            check_can_move_back(chain[-1], is_there=not note.is_missing, read_since=read_since)
+            since = partial(read_since, self._state, note.path)
+            check_can_move_back(chain[-1], is_there=not note.is_missing, read_since=since)
             note.check_nothing_hidden()
             if not target.is_missing:
                 raise name_taken(chain[-1])
             links = self._rewrite_links(note, target)
             if chain[-1].lines.new:  # to the letter, as far as the move itself has changed them
-                lines = plan_undo(chain, note.text, read_since=read_since).lines
+                lines = plan_undo(chain, note.text, read_since=since).lines
                 links |= dict(enumerate(lines.new, lines.line))
             return replace_contents(note.text, links)
 
@@ -64,7 +64,7 @@ class NoteMoves:
             raise note_missing(note.path)
         note.check_nothing_hidden()
         if not target.is_missing:
-            raise _name_exists(target)
+            raise note_exists(target)
         return replace_contents(note.text, self._rewrite_links(note, target))
 
     def _rewrite_links(self, note: LockedNote, target: LockedNote) -> dict[int, str]:
@@ -87,8 +87,8 @@ class NoteMoves:
             links = plan(note, target)
             self._begin(note, target, links, key=key, origin=origin, number=number)
             if not apply_move(note, target, links):
-                self._state.change(partial(_discard, key=key))
-                raise _name_exists(target)
+                self._state.change(partial(discard, key=key))
+                raise note_exists(target)
             written = WriteResult(target.path, 1, 0, 0)
             self._state.change(partial(mark_done, key=key, written=written))
             return written
@@ -125,15 +125,6 @@ class NoteMoves:
         self._state.change(save)
 
 
-def _discard(db: "Connection", key: str) -> None:
-    """Delete the record of a move that was certainly not made."""
-    note_effects.delete_effect(db, key)
-    changes.delete_unmade(db, key)
-
-
-def _read_since(state: BlockingState, path: str, number: int) -> tuple[changes.Change, ...]:
+def read_since(state: BlockingState, path: str, number: int) -> tuple[changes.Change, ...]:
+    """Return the changes to a note after the one with this number."""
     return state.read(partial(changes.read_later, path=path, number=number))
-
-
-def _name_exists(note: LockedNote) -> NoteExists:
-    return NoteExists("There is a note {path} already; choose another name.", path=format_path(note.path))

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from bot.note_intents import mark_done
+from bot.note_intents import discard, mark_done
 from bot.note_writes import OnceWriter
 from bot.state import changes, note_effects
 from bot.state.blocking import BlockingState
@@ -99,7 +99,7 @@ class NoteRemovals:
         # Without the names, which `/forget` may be about.
         self._begin(key, note.path, {"rename": path}, LineDiff(1, "", (), ()), undoes=0)
         is_done = note.rename(name)
-        self._state.change(partial(_complete, key=key, path=path) if is_done else partial(_discard, key=key))
+        self._state.change(partial(_complete, key=key, path=path) if is_done else partial(discard, key=key))
         return is_done
 
     def _remove(
@@ -122,7 +122,7 @@ class NoteRemovals:
         if is_done:
             self._state.change(partial(_complete, key=key, path=note.path))
         else:
-            self._state.change(partial(_discard, key=key))
+            self._state.change(partial(discard, key=key))
         return is_done
 
     def _begin(
@@ -146,12 +146,6 @@ class NoteRemovals:
 def _complete(db: "Connection", key: str, path: str) -> None:
     mark_done(db, key, WriteResult(path, 1, 0, 0))
     note_effects.delete_effect(db, key)  # nobody asks for it again
-
-
-def _discard(db: "Connection", key: str) -> None:
-    """Delete the record of a removal that was certainly not made and will not be retried with this key."""
-    note_effects.delete_effect(db, key)
-    changes.delete_unmade(db, key)
 
 
 def _diff(text: str, numbers: Collection[int]) -> LineDiff:

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import count
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from bot.note_intents import apply_write, mark_done, plan_reversal, plan_write, recover_write
-from bot.note_moves import NoteMoves
+from bot.note_moves import NoteMoves, read_since
 from bot.state import changes, note_effects
 from bot.state.blocking import BlockingState
 from bot.state.changes import Change, ChangeOrigin
@@ -463,8 +463,7 @@ class OnceWriter:
         if number := int(intent.get("undo", 0)):
             chain = state.read(partial(find_undoable, number=number))
             undoes = chain[-1].number
-            read_since = partial(_read_since, state, note.path)
-            planned = plan_undo(chain, note.text, read_since=read_since)
+            planned = plan_undo(chain, note.text, read_since=partial(read_since, state, note.path))
             wanted, lines = plan_reversal(note, number, planned)
             origin = replace(origin, says=origin.says or planned.says)
         else:
@@ -519,10 +518,6 @@ def _free_names(path: str) -> Iterator[str]:
     stem = path.removesuffix(".md")
     yield path
     yield from (f"{stem}-{number}.md" for number in count(2))
-
-
-def _read_since(state: BlockingState, path: str, number: int) -> Sequence[Change]:
-    return state.read(partial(changes.read_later, path=path, number=number))
 
 
 def _cannot_record(path: str, fault: StateFault) -> NoteUnwritable:
