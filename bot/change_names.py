@@ -86,7 +86,7 @@ def read_names(
 ) -> ChangeNames:
     """Return the names of everybody and every chat in some changes; `also`: further people.
 
-    `on_page`: the reader is whoever uses the page.
+    `on_page`: the reader uses the page.
     """
     origins = [each.origin for each in changes]
     people = {*(each.person for each in origins), *also} - {""}

@@ -7,8 +7,8 @@ from bot.config.settings import Settings
 from bot.doctor.check import Check, Topic, format_list
 from bot.doctor.http_probe import HttpProbe, ProbeAnswer, ProbeFailed
 from bot.doctor.service import Liveness
+from bot.quantities import rough_duration_in_words
 from memory.http_responses import explain_bad_key, one_line
-from memory.quantities import format_rough_duration
 
 TOPIC = Topic("discord")
 APPLICATION = "discord.com/developers/applications → your application"
@@ -103,7 +103,7 @@ async def _check_gateway(gateway: ProbeAnswer, probe: HttpProbe) -> Check:
     if isinstance(limit, Mapping) and isinstance(left, int) and left < LOW_SESSIONS:
         after = limit.get("reset_after")
         seconds = after / 1000 if isinstance(after, int) else 0
-        detail = f"the bot can connect only {left} more times in the next {format_rough_duration(seconds)}"
+        detail = f"the bot can connect only {left} more times in the next {rough_duration_in_words(seconds)}"
         return TOPIC.warn("gateway", detail, "see the log for why it connects so often, and wait")
     return TOPIC.ok("gateway", "reachable")
 

@@ -10,8 +10,8 @@ from bot.config.telegram import TelegramSettings
 from bot.doctor.check import Check, Topic
 from bot.doctor.http_probe import HttpProbe, ProbeAnswer, ProbeFailed
 from bot.doctor.service import Liveness
+from bot.quantities import rough_duration_in_words
 from memory.http_responses import one_line
-from memory.quantities import format_rough_duration
 
 TOPIC = Topic("telegram")
 UPDATE_RETENTION = timedelta(hours=24)
@@ -121,7 +121,7 @@ def _check_gap(*, alive: bool, last_sign: datetime | None, now: datetime) -> Ite
     if alive or last_sign is None or now - last_sign <= UPDATE_RETENTION:
         return
     detail = (
-        f"the service has not run for about {format_rough_duration((now - last_sign).total_seconds())}, but "
+        f"the service has not run for about {rough_duration_in_words((now - last_sign).total_seconds())}, but "
         "Telegram keeps messages for only 24 hours"
     )
     yield TOPIC.warn("gap", detail, "start it, and ask people to send unanswered messages again")

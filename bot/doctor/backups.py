@@ -7,9 +7,10 @@ from datetime import datetime
 from bot.archives.backup import OLD_AFTER, Backups
 from bot.config.settings import Settings
 from bot.doctor.check import Check, Topic
+from bot.quantities import rough_duration_in_words
 from memory.listing import list_notes
 from memory.note_folders import NoteFolders
-from memory.quantities import format_rough_duration, format_size
+from memory.quantities import format_size
 
 TOPIC = Topic("backups")
 MAKE_ONE = "run: commonplace backup; the service makes a backup every night while it runs"
@@ -24,7 +25,7 @@ def check_backups(settings: Settings, *, begun: str, now: datetime) -> Iterator[
         return
     latest = _latest_backup(settings)
     age = now - latest if latest else None
-    detail = f"made {format_rough_duration(max(age.total_seconds(), 0))} ago" if age is not None else "none"
+    detail = f"made {rough_duration_in_words(max(age.total_seconds(), 0))} ago" if age is not None else "none"
     if not settings.backup.keep and (age is None or age > OLD_AFTER):
         fix = "set backup.keep, or back up memory/ and .commonplace/state.db yourself"
         yield TOPIC.warn("latest", f"{detail}; automatic backups are off (backup.keep is 0)", fix)

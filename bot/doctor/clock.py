@@ -8,7 +8,7 @@ from bot.config.settings import Settings, is_loopback
 from bot.config.system_zone import MachineZone
 from bot.doctor.check import Check, Topic
 from bot.doctor.http_probe import ServerClock
-from memory.quantities import format_rough_duration
+from bot.quantities import rough_duration_in_words
 
 TOPIC = Topic("clock")
 MIN_YEAR = 2026
@@ -33,7 +33,7 @@ def check_clock(
     middle = sorted(clocks, key=lambda clock: clock.ahead)[len(clocks) // 2]
     if abs(middle.ahead) > MAX_SKEW_SECONDS:
         way = "ahead of" if middle.ahead > 0 else "behind"
-        detail = f"the clock is {format_rough_duration(abs(middle.ahead))} {way} {middle.host}"
+        detail = f"the clock is {rough_duration_in_words(abs(middle.ahead))} {way} {middle.host}"
         yield TOPIC.warn(
             "time", detail, "set the clock, for example by NTP: reminders and daily logs depend on it"
         )

@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 from bot.config.settings import Settings
 from bot.doctor.check import Check, Topic, format_list
 from bot.process_lock import RESTORE_UNFINISHED, is_unfinished
+from bot.quantities import rough_duration_in_words
 from bot.state.database import StateBroken, StateFault, StateTooNew, StateUnusable
 from bot.state.integrity import StateReport, check_state
 from memory.disk import reason
-from memory.quantities import counted, format_rough_duration, format_size
+from memory.quantities import counted, format_size
 
 TOPIC = Topic("conversations")
 STUCK_AFTER = timedelta(minutes=15)
@@ -73,7 +74,9 @@ def _check_open(settings: Settings, found: StateReport, *, alive: bool, now: dat
         for what, counts in (("unanswered", found.waiting), ("undelivered", found.undelivered))
         if counts
     ]
-    detail = f"{'; '.join(parts)}; the oldest has waited {format_rough_duration(max(age.total_seconds(), 0))}"
+    detail = (
+        f"{'; '.join(parts)}; the oldest has waited {rough_duration_in_words(max(age.total_seconds(), 0))}"
+    )
     closed = {name for name, section in settings.channels.items() if not section.is_configured}
     homeless = sorted(closed & {*found.waiting, *found.undelivered})
     if homeless:

@@ -44,7 +44,7 @@ async def search_conversation(request: web.Request) -> web.Response:
     except StateFault as fault:
         return refuse(request, 503, phrases.WEB_NOT_AVAILABLE, localize(fault))
     if listed is None:
-        return refuse(request, 404, "Not found", phrases.WEB_NO_CONVERSATION)
+        return refuse(request, 404, phrases.WEB_NOT_FOUND, phrases.WEB_NO_CONVERSATION)
 
     async def find() -> FoundMessages:
         if not query:

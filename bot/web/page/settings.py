@@ -127,11 +127,11 @@ def settings_view(services: "Services", *, query: str = "", changed: bool = Fals
         counts = {query: len(words)}
     most = max(counts.values(), default=0)
     wanted = {key for key, count in counts.items() if count == most and (most or not words)}
+    explained = bool(words) and len(wanted) <= MAX_EXPLAINED
     groups, shown = list[SettingsGroup](), 0
     for table in tables:
         picked = [each for each in table.settings if each.key in wanted][: MAX_SHOWN - shown]
         shown += len(picked)
-        explained = bool(words) and len(wanted) <= MAX_EXPLAINED
         rows = tuple(_row(each, table, settings, redact, explained=explained) for each in picked)
         if rows:
             title = redact(table.key) or phrases.WEB_SETTINGS_TOP
