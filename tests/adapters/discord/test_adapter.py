@@ -245,6 +245,7 @@ async def test_a_slash_command_is_answered_in_its_place(here: Life, anna: Person
 async def test_reminders_can_be_picked_where_they_were_set(
     here: Life, anna: Person, general: Channel
 ) -> None:
+    await here.api.wait_until(lambda: here.api.bot.command("reminders"))
     for place, text in ((anna.dm, "dinner"), (general, "the plants")):
         asked = await anna.use("remind", place, when="2h", text=text)
         await asked.answer(containing="Reminder")
