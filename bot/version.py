@@ -1,3 +1,3 @@
 """The version of Commonplace, which everything else reads here: the package, the command line, the pages, backups."""
 
-VERSION = "0.1.0"
+VERSION = "1.0.0"
