@@ -43,8 +43,8 @@ class RestoreResult:
     made_at: str
     """When the backup was made; ISO 8601 in UTC."""
     files: int
-    kept: Path
-    """The folder with the previous files."""
+    kept: Path | None
+    """The folder with the previous files; None if there were none."""
     resumed: bool = False
     """Whether an earlier restore was interrupted and is now complete."""
 
@@ -232,6 +232,8 @@ def _apply(pending: _Pending, *, notes: Path, private: Path) -> None:
             _sync(private, aside)
             (staging / STATE).rename(private / STATE)
     _sync(private, aside, notes.parent)
+    if not any(aside.iterdir()):
+        aside.rmdir()  # there was nothing before
     (private / RESTORE_PENDING).unlink()
     _sync(private)
     shutil.rmtree(staging, ignore_errors=True)
@@ -324,5 +326,5 @@ def _sync(*folders: Path) -> None:
 
 
 def _build_result(pending: _Pending, private: Path, *, resumed: bool = False) -> RestoreResult:
-    manifest = pending.manifest
-    return RestoreResult(manifest.made_at, manifest.files, private / pending.aside, resumed)
+    manifest, aside = pending.manifest, private / pending.aside
+    return RestoreResult(manifest.made_at, manifest.files, aside if aside.exists() else None, resumed)

@@ -85,7 +85,8 @@ def _restore(options: argparse.Namespace, settings: Settings) -> int:
     except BackupError as fault:
         raise CommandFailed(str(fault)) from fault
     what = "Finished an interrupted restore: the backup" if done.resumed else "Restored the backup"
-    _print(f"{what} of {done.made_at} (files: {done.files}). The previous state is kept in {done.kept}.")
+    kept = f" The previous state is kept in {done.kept}." if done.kept else ""
+    _print(f"{what} of {done.made_at} (files: {done.files}).{kept}")
     return DONE
 
 

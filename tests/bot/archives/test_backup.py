@@ -79,7 +79,9 @@ class Workspace:
         return [json.loads(entry.payload)["text"] for entry in rows]
 
     def restore(self, file: Path) -> Path:
-        return restore(file, notes=self.notes, private=self.private, now=self.clock).kept
+        kept = restore(file, notes=self.notes, private=self.private, now=self.clock).kept
+        assert kept is not None
+        return kept
 
 
 async def say(state: State, text: str) -> None:
@@ -451,6 +453,14 @@ async def test_a_full_disk_is_one_line_and_no_half_archive(workspace: Workspace,
 
 
 # -- taken back ---------------------------------------------------------------------------------------------
+
+
+async def test_nothing_is_kept_aside_where_there_was_nothing(workspace: Workspace, tmp_path: Path) -> None:
+    made = await workspace.backups.make()
+    there = Workspace(tmp_path / "there")
+    assert restore(made.file, notes=there.notes, private=there.private, now=there.clock).kept is None
+    assert there.read() == NOTES
+    assert list(there.private.glob("before-restore-*")) == []
 
 
 async def test_what_was_there_before_is_kept_aside(workspace: Workspace) -> None:
