@@ -78,7 +78,11 @@ class Workspace:
             rows = await entries(state, number) if number else ()
         return [json.loads(entry.payload)["text"] for entry in rows]
 
-    def restore(self, file: Path) -> Path:
+    def restore(self, file: Path) -> None:
+        restore(file, notes=self.notes, private=self.private, now=self.clock)
+
+    def restore_over(self, file: Path) -> Path:
+        """Restore where there is something; return where that is kept."""
         kept = restore(file, notes=self.notes, private=self.private, now=self.clock).kept
         assert kept is not None
         return kept
@@ -198,7 +202,7 @@ async def test_without_conversations_there_are_none_in_it(tmp_path: Path) -> Non
     with tarfile.open(made.file) as tar:
         assert "state.db" not in tar.getnames()
     await workspace.say("later")
-    kept = workspace.restore(made.file)
+    kept = workspace.restore_over(made.file)
     assert (kept / "state.db").is_file()
     assert await workspace.said() == []
 
@@ -469,7 +473,7 @@ async def test_what_was_there_before_is_kept_aside(workspace: Workspace) -> None
     (workspace.notes / "trips" / "oslo.md").unlink()
     await workspace.say("and then")
     before = workspace.read()
-    kept = workspace.restore(made.file)
+    kept = workspace.restore_over(made.file)
     assert kept == workspace.private / "before-restore-20261122T033000Z"
     assert workspace.read() == NOTES
     assert await workspace.said() == ["hello"]
@@ -491,7 +495,7 @@ async def test_what_was_committed_but_only_to_the_log_of_the_database_is_kept_as
             shutil.copy(workspace.private / name, workspace.folder / name)
     for name in ("state.db", "state.db-wal", "state.db-shm"):  # as a crash leaves them
         shutil.move(workspace.folder / name, workspace.private / name)
-    kept = workspace.restore(made.file)
+    kept = workspace.restore_over(made.file)
     assert await workspace.said() == ["hello"]
     shutil.copytree(kept, workspace.folder / "look" / ".commonplace")
     assert await Workspace(workspace.folder / "look").said() == ["hello", "in the write-ahead log"]
@@ -846,7 +850,7 @@ async def test_where_the_notes_are_mounted_they_are_copied(tmp_path: Path) -> No
         await workspace.say("hello")
         made = await workspace.backups.make()
         workspace.write({"new.md": "New.\n", "trips/bergen.md": "Rain.\n"})
-        kept = workspace.restore(made.file)
+        kept = workspace.restore_over(made.file)
         assert workspace.read() == NOTES
         assert set(Workspace(kept).read()) == {*NOTES, "new.md", "trips/bergen.md"}
         assert left_over(workspace) == []
@@ -869,7 +873,7 @@ async def test_where_only_the_two_folders_can_be_written_to_a_backup_comes_back(
             workspace.write(since)
             read_only = ["mount", "-o", "remount,ro", str(workspace.folder)]
             await asyncio.to_thread(subprocess.run, read_only, check=True)
-            kept = workspace.restore(made.file)
+            kept = workspace.restore_over(made.file)
             assert workspace.read() == NOTES
             assert not since or Workspace(kept).read() == since
             assert left_over(workspace) == []
@@ -930,7 +934,7 @@ async def test_what_is_no_file_among_mounted_notes_keeps_nobody_from_restoring(t
         made = await workspace.backups.make()
         os.mkfifo(workspace.notes / "pipe")
         (workspace.notes / "link.md").symlink_to("MEMORY.md")
-        kept = workspace.restore(made.file)
+        kept = workspace.restore_over(made.file)
         assert workspace.read() == NOTES
         assert (kept / "memory" / "link.md").is_symlink()
 
@@ -977,6 +981,6 @@ async def test_damaged_hidden_lines_keep_nobody_from_a_backup_and_come_back_from
     assert "hidden-lines.json is damaged" in problem
     workspace.restore(without.file)
     assert (workspace.private / hidden_lines.FILE).read_text() == "{"
-    kept = workspace.restore(whole)
+    kept = workspace.restore_over(whole)
     assert hidden.blank("vault/a.md", "one\ntwo") == "\ntwo"
     assert (kept / hidden_lines.FILE).read_text() == "{"
