@@ -419,7 +419,7 @@ async def at_rest(bot: BotProcess) -> None:
 # ---------------------------------------------------------------------------------------------
 
 HEAD = (
-    f"{'turns':>7}{'minutes':>9}{'RSS MB':>9}{'PSS MB':>9}{'C, used':>9}{'C, kept':>9}{'objects':>9}{'tasks':>7}"
+    f"{'turns':>7}{'minutes':>9}{'RSS MB':>9}{'PSS MB':>9}{'C, used':>9}{'C, kept':>9}{'SQLite':>8}{'objects':>9}{'tasks':>7}"
     f"{'files':>7}{'sockets':>9}{'threads':>9}{'children':>10}"
 )
 
@@ -429,7 +429,7 @@ def row(look: Look) -> str:
     held, allocated = look.held, look.inside["allocated"]
     return (
         f"{look.turns:7}{look.seconds / 60:9.1f}{held.rss:9.1f}{held.pss:9.1f}{allocated.get('used', 0.0):9.1f}"
-        f"{allocated.get('kept', 0.0):9.1f}{look.inside['objects']:9}{look.tasks.total():7}"
+        f"{allocated.get('kept', 0.0):9.1f}{allocated['sqlite']:8.1f}{look.inside['objects']:9}{look.tasks.total():7}"
         f"{held.descriptors:7}{held.sockets:9}{held.threads:9}{held.children:10}"
     )
 

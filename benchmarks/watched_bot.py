@@ -82,13 +82,20 @@ class _MallInfo(ctypes.Structure):
 
 
 def _allocated() -> dict[str, float]:
-    """Return the MB that C code holds, and those that it has freed and the allocator keeps."""
+    """Return the MB that C code holds, those that it has freed and the allocator keeps, and those of SQLite."""
+    import apsw
+
+    sqlite = apsw.status(apsw.SQLITE_STATUS_MEMORY_USED)[0] / 1e6
     libc = ctypes.CDLL(None)
     if not hasattr(libc, "mallinfo2"):
-        return {}
+        return {"sqlite": sqlite}
     libc.mallinfo2.restype = _MallInfo
     info = libc.mallinfo2()
-    return {"used": (info.uordblks + info.hblkhd) / 1e6, "kept": info.fordblks / 1e6}
+    return {
+        "used": (info.uordblks + info.hblkhd) / 1e6,
+        "kept": info.fordblks / 1e6,
+        "sqlite": sqlite,
+    }
 
 
 def _name(task: "asyncio.Task[Any]") -> str:
