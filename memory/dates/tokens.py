@@ -63,7 +63,7 @@ class TokenMatcher:
     def __init__(self, tokens: Sequence[DateToken], today: date) -> None:
         self.tokens = tokens
         self._words = [token.text if token.kind == "word" else "" for token in tokens]
-        self._phrases: dict[tuple[int, int], str] = {}
+        self._beginning: dict[int, list[tuple[str, int]]] = {}
         self.today = today
         self.lexicon = load_lexicon()
 
@@ -81,13 +81,15 @@ class TokenMatcher:
 
     def match(self, table: Mapping[str, _Meaning], at: int) -> tuple[_Meaning, int] | None:
         """Return the longest phrase of `table` that begins there."""
-        after = self.skip(table, at)
-        return (table[self.phrase(at, after)], after) if after > at else None
+        for phrase, after in self._list_beginning(at):
+            if phrase in table:
+                return table[phrase], after
+        return None
 
     def skip(self, phrases: Collection[str], at: int) -> int:
         """Return the position after the longest of `phrases` that begins there, else `at`."""
-        for after in range(at + _MAX_PHRASE_TOKENS, at, -1):
-            if self.phrase(at, after) in phrases:
+        for phrase, after in self._list_beginning(at):
+            if phrase in phrases:
                 return after
         return at
 
@@ -99,9 +101,13 @@ class TokenMatcher:
         return None
 
     def phrase(self, begin: int, end: int) -> str:
-        # Each is asked for once for every form of a date.
-        if (known := self._phrases.get((begin, end))) is None:
-            known = self._phrases[begin, end] = " ".join([self.word(at) for at in range(begin, end)])
+        return " ".join([self.word(at) for at in range(begin, end)])
+
+    def _list_beginning(self, at: int) -> list[tuple[str, int]]:
+        """Return the phrases that may begin there, with the positions after them, the longest first."""
+        if (known := self._beginning.get(at)) is None:  # each form of a date asks for them
+            ends = range(at + _MAX_PHRASE_TOKENS, at, -1) if self.word(at) else ()
+            known = self._beginning[at] = [(self.phrase(at, after), after) for after in ends]
         return known
 
     def near(self, table: Mapping[str, _Meaning], at: int) -> tuple[_Meaning, int, int] | None:

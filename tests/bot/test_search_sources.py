@@ -167,6 +167,7 @@ async def test_a_search_that_nobody_asked_for_does_not_wait_long(
     assert not found.conversations
     go_on.set()
     await working
+    monkeypatch.setattr("bot.search_sources.UNASKED_SECONDS", 60)
     assert (await sources.search("passport")).conversations
 
 

@@ -1052,7 +1052,7 @@ def test_a_password_in_an_address_is_not_shown(key: str) -> None:
 @pytest.mark.thorough
 def test_loading_costs_little_beyond_pydantic(tmp_path: Path) -> None:
     script = (
-        "import pydantic.main, sys, time; start = time.process_time();"
+        "import pydantic_settings, sys, time; start = time.process_time();"
         "from bot.config.settings import load_settings; load_settings();"
         "print(time.process_time() - start, 'difflib' in sys.modules)"
     )
@@ -1067,7 +1067,7 @@ def test_loading_costs_little_beyond_pydantic(tmp_path: Path) -> None:
         ).stdout.split()
         for _ in range(3)
     ]
-    assert min(float(seconds) for seconds, _ in lines) < 0.2  # about 0.013 on a quiet machine
+    assert min(float(seconds) for seconds, _ in lines) < 0.2  # about 0.08 on a quiet machine
     assert {loaded for _, loaded in lines} == {"False"}
 
 

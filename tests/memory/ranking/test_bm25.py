@@ -10,12 +10,13 @@ from memory.ranking import bm25
 
 def test_sql_computes_what_python_does() -> None:
     choose = random.Random(1)
-    sql = bm25.score_sql(weight="?1", count="?2", length="?3", average="?4")
+    sql = bm25.score_sql(weight=":weight", count=":count", length=":length", average=":average")
     db = sqlite3.connect(":memory:")
     for _ in range(200):
         weight, average = choose.uniform(0, 12), choose.uniform(1, 500)
         count, length = choose.randrange(0, 300), choose.randrange(1, 900)
-        (computed,) = db.execute(f"SELECT {sql}", (weight, count, length, average)).fetchone()
+        values = {"weight": weight, "count": count, "length": length, "average": average}
+        (computed,) = db.execute(f"SELECT {sql}", values).fetchone()
         expected = bm25.score([weight], [count], bm25.length_norm(length, average))
         assert computed == pytest.approx(expected, rel=1e-12)
     db.close()
