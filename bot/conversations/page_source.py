@@ -29,6 +29,7 @@ from memory.disk import reason
 from memory.errors import IndexUnavailable, NoteMissing
 from memory.listing import Listing, NoteStat
 from memory.note_source import LoadedNote
+from memory.sqlite_cache import limit_cache
 
 if TYPE_CHECKING:
     import apsw
@@ -249,6 +250,7 @@ class PageSource:
             self._close()
             self._db = apsw.Connection(str(self._file), flags=apsw.SQLITE_OPEN_READONLY)
             self._db.set_busy_timeout(BUSY_TIMEOUT_MS)
+            limit_cache(self._db)
             self._inode = inode
         return self._db
 

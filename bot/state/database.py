@@ -25,6 +25,7 @@ from bot.state.model_history import ModelHour
 from bot.state.models import DayUsage
 from memory.deadline import Deadline
 from memory.disk import make_private_folder
+from memory.sqlite_cache import limit_cache
 from memory.translatable import TranslatableError
 
 log = logging.getLogger(__name__)
@@ -367,6 +368,7 @@ def _connect(path: Path) -> apsw.Connection:
     db = apsw.Connection(str(path))
     try:
         db.set_busy_timeout(BUSY_TIMEOUT_MS)
+        limit_cache(db)
         _refuse_newer(db, path)  # before anything is written
         _use_wal(db)
         db.execute("PRAGMA synchronous = FULL")  # NORMAL may lose the last commits in a power failure

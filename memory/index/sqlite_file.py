@@ -27,6 +27,7 @@ from memory.index.sqlite_schema import (
     check_text,
     create_common,
 )
+from memory.sqlite_cache import limit_cache
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -445,6 +446,7 @@ def _are_links_empty(tables: SqliteTables) -> bool:
 
 def _configure(db: apsw.Connection) -> None:
     db.set_busy_timeout(BUSY_TIMEOUT_MS)
+    limit_cache(db)
     # After a power cut the last transaction may be missing; the next sync repeats it.
     db.execute("PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304")
 
