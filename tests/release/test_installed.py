@@ -120,7 +120,7 @@ def test_it_is_set_up_talks_and_finds_nothing_wrong(installed: Installed) -> Non
 def test_the_pages_that_texts_name_come_along(installed: Installed) -> None:
     folder = Path(installed.output_of("commonplace", "help").rpartition("\nDocumentation: ")[2].rstrip("\n"))
     assert folder.is_relative_to(installed.home)
-    for page in ("README.md", "CHANGELOG.md", "docs/models.md", "docs/settings.md", "docs/pictures/status.png"):
+    for page in ("README.md", "CHANGELOG.md", "docs/models.md", "docs/pictures/status.png"):
         assert (folder / page).read_bytes() == (ROOT / page).read_bytes(), page
     assert not (folder / "docs" / "pictures" / "pages").exists()
 
