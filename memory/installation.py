@@ -49,11 +49,11 @@ def find_installation(source: Path, prefix: Path) -> Installation:
     return Installation.PIP
 
 
-def documents_folder() -> Path | None:
+def documents_folder(installation: Installation | None = None) -> Path | None:
     """Return the folder that holds README.md and docs/; None if they were left out, as in the image."""
     from importlib.metadata import files
 
-    if this_installation() is Installation.CLONE:
+    if (installation or this_installation()) is Installation.CLONE:
         return Path(__file__).resolve().parent.parent
     installed = (file for file in files("commonplace") or () if file.match(INSTALLED_README))
     return next((Path(str(file.locate())).resolve().parent for file in installed), None)
