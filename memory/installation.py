@@ -1,4 +1,4 @@
-"""How Commonplace was installed, and so what to type to add a library that only some people need."""
+"""How Commonplace was installed, and so where its documents are and what to type to add a library."""
 
 import shlex
 import sys
@@ -11,6 +11,9 @@ from memory.translatable import Translatable
 
 IMAGE_PREFIX = Path("/opt/commonplace")
 """The environment in the image that the Dockerfile makes."""
+
+INSTALLED_README = "share/doc/commonplace/README.md"
+"""Where the wheel puts it, below the environment; pyproject.toml says so."""
 
 
 class Installation(Enum):
@@ -44,6 +47,16 @@ def find_installation(source: Path, prefix: Path) -> Installation:
     if (prefix / "uv-receipt.toml").is_file():
         return Installation.UV_TOOL
     return Installation.PIP
+
+
+def documents_folder(installation: Installation | None = None) -> Path | None:
+    """Return the folder that holds README.md and docs/; None if they were left out, as in the image."""
+    from importlib.metadata import files
+
+    if (installation or this_installation()) is Installation.CLONE:
+        return Path(__file__).resolve().parent.parent
+    installed = (file for file in files("commonplace") or () if file.match(INSTALLED_README))
+    return next((Path(str(file.locate())).resolve().parent for file in installed), None)
 
 
 def how_to_add(extra: Extra, installation: Installation | None = None) -> str:

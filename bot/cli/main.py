@@ -117,6 +117,15 @@ class _Parser(argparse.ArgumentParser):
         self.exit(print_error(f"{message} (see {self.prog} --help)", WRONG_USAGE))
 
 
+class _ProgramParser(_Parser):
+    def format_help(self) -> str:
+        """Return the help, and where the documents are, in a line that can be copied whole."""
+        from memory.installation import documents_folder
+
+        folder = documents_folder()
+        return super().format_help() + (f"Documentation: {folder}\n" if folder else "")
+
+
 class _ShowVersion(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         print(PROGRAM, VERSION)
@@ -159,7 +168,7 @@ def build_parser() -> argparse.ArgumentParser:
         default=argparse.SUPPRESS,
         help="folder for notes and data; overrides the settings",
     )
-    parser = _Parser(
+    parser = _ProgramParser(
         prog=PROGRAM,
         description="A personal assistant whose memory is a folder of Markdown that you own.",
         epilog="To get started: commonplace chat",

@@ -12,6 +12,7 @@ from memory.installation import (
     IMAGE_PREFIX,
     Extra,
     Installation,
+    documents_folder,
     find_installation,
     how_to_add,
     how_to_install,
@@ -52,6 +53,15 @@ def test_the_image_has_its_environment_where_it_is_looked_for() -> None:
         assert f"\nARG {extra.upper()}=false\n" in dockerfile
         command = f"docker/setup {extra.upper()}=true && docker compose build"
         assert how_to_add(extra, Installation.IMAGE) == f"{command}, in your clone"
+
+
+@pytest.mark.parametrize("installation", [Installation.CLONE, Installation.PIP])
+def test_the_pages_that_texts_name_are_in_the_documents_folder(installation: Installation) -> None:
+    folder = documents_folder(installation)
+    assert folder is not None
+    assert (folder == ROOT) == (installation is Installation.CLONE)
+    for name in ("README.md", "CHANGELOG.md", "docs/models.md"):
+        assert (folder / name).is_file(), name
 
 
 @pytest.mark.parametrize("extra", ["local", "mcp", "postgres"])

@@ -117,6 +117,14 @@ def test_it_is_set_up_talks_and_finds_nothing_wrong(installed: Installed) -> Non
     assert str(ROOT) not in told + noted + found + checks
 
 
+def test_the_pages_that_texts_name_come_along(installed: Installed) -> None:
+    folder = Path(installed.output_of("commonplace", "help").rpartition("\nDocumentation: ")[2].rstrip("\n"))
+    assert folder.is_relative_to(installed.home)
+    for page in ("README.md", "CHANGELOG.md", "docs/models.md", "docs/pictures/status.png"):
+        assert (folder / page).read_bytes() == (ROOT / page).read_bytes(), page
+    assert not (folder / "docs" / "pictures" / "pages").exists()
+
+
 def test_texts_in_other_languages_come_along(installed: Installed) -> None:
     told = installed.output_of(
         "env", "LC_ALL=de_DE.UTF-8", "LANG=de_DE.UTF-8", "commonplace", "chat", "-m", "/help"

@@ -122,6 +122,7 @@ def test_every_command_explains_itself(commonplace: Commonplace, command: str) -
 def test_without_a_command_and_for_help_the_help_is_shown(commonplace: Commonplace) -> None:
     shown = commonplace.output_of("--help")
     assert "\n    chat " in shown
+    assert shown.endswith(f"\nDocumentation: {ROOT}\n")
     assert commonplace.output_of() == commonplace.output_of("help") == shown
     assert commonplace.output_of("help", "memory", "search") == commonplace.output_of(
         "memory", "search", "--help"
