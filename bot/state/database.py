@@ -233,8 +233,7 @@ class State:
         latest = len(migrations.MIGRATIONS)
         if migrations.read_format(db) == latest:
             return
-        with _transaction(db):
-            _refuse_newer(db, self._path)
+        with self._transaction(db):
             earlier = migrations.read_format(db)
             if earlier == latest:  # another process was faster
                 return
@@ -247,7 +246,7 @@ class State:
     def _redact_errors(self, db: apsw.Connection) -> None:
         """Remove secrets from stored error texts: earlier versions knew only the model's own key."""
         if models.read_errors_with_secrets(db):
-            with _transaction(db):
+            with self._transaction(db):
                 models.redact_errors(db)
             try:
                 forgetting.vacuum(db)
@@ -280,18 +279,23 @@ class State:
             return  # an earlier call has run ours as well
         try:
             db = self._connection
-            with _transaction(db):
+            with self._transaction(db):
                 for change in batch:
                     change.run(db)
-                if not self._is_ours():
-                    raise StateUnusable(
-                        "{path} is another instance's now: nothing was changed.", path=self._path
-                    )
         except Exception as error:  # noqa: BLE001 - every waiting caller gets the error
             for change in batch:
                 change.fail(error)
         for change in batch:
             change.settle()
+
+    @contextmanager
+    def _transaction(self, db: apsw.Connection) -> Iterator[None]:
+        """Commit the body's changes, or none: not to a file that a newer version or another instance has now."""
+        with _transaction(db):
+            _refuse_newer(db, self._path)  # upgraded since it was opened
+            yield
+            if not self._is_ours():
+                raise StateUnusable("{path} is another instance's now: nothing was changed.", path=self._path)
 
     async def _call(self, work: Callable[[], Result]) -> Result:
         """Run `work` on the database's thread, to its end even if it is cancelled meanwhile."""

@@ -222,6 +222,15 @@ async def test_a_disk_that_fills_up_leaves_the_earlier_format(
     assert read_file(path) == before
 
 
+async def test_an_instance_that_has_lost_the_file_does_not_upgrade_it(path: Path) -> None:
+    write_state(path, 28)
+    before = read_file(path)
+    with pytest.raises(StateUnusable, match="is another instance's now: nothing was changed"):
+        async with State(path, is_ours=lambda: False):
+            pass
+    assert read_file(path) == before
+
+
 # -- killed in the middle ---------------------------------------------------------------------------------------
 
 
@@ -327,3 +336,13 @@ def test_a_newer_file_that_does_not_say_its_version_is_refused(path: Path) -> No
     make_newer(path, recorded=False)
     assert f"newer version of Commonplace (format {LATEST + 2}; this is " in (told := refused(path))
     assert "update Commonplace, or restore" in told
+
+
+async def test_a_file_that_a_newer_version_upgrades_meanwhile_is_not_written_any_more(path: Path) -> None:
+    """As where the command line is the new version's already, and the service still the old one's."""
+    async with State(path) as state:
+        await state.choose_model("telegram:1", "openai/gpt-4.1")
+        make_newer(path)
+        with pytest.raises(StateTooNew, match=r"newer version of Commonplace \(9\.1\.0, "):
+            await state.choose_model("telegram:1", "builtin/notebook")
+        assert await state.read_chosen_model("telegram:1") == "openai/gpt-4.1"
