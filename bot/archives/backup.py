@@ -186,10 +186,12 @@ class Backups:
 
     def _remove_old(self, names: re.Pattern[str], keep: int, latest: Path) -> None:
         # `latest` was made last, whatever the clock says.
-        old = sorted(name for name in self._list_names() if names.fullmatch(name) and name != latest.name)
-        for name in old[: max(len(old) - max(keep - 1, 0), 0)]:
+        others = [
+            each for each in self.list_stored() if names.fullmatch(each.name) and each.name != latest.name
+        ]
+        for old in others[max(keep - 1, 0) :]:
             with suppress(OSError):
-                (self.folder / name).unlink()
+                (self.folder / old.name).unlink()
 
     def _list_names(self) -> list[str]:
         try:
