@@ -233,12 +233,19 @@ class State:
         latest = len(migrations.MIGRATIONS)
         if migrations.read_format(db) == latest:
             return
-        with self._transaction(db):
-            earlier = migrations.read_format(db)
-            if earlier == latest:  # another process was faster
-                return
-            backup = self._back_up() if earlier else ""
-            migrations.upgrade(db, backup=backup)
+        try:
+            with self._transaction(db):
+                earlier = migrations.read_format(db)
+                if earlier == latest:  # another process was faster
+                    return
+                backup = self._back_up() if earlier else ""
+                migrations.upgrade(db, backup=backup)
+        except apsw.BusyError as error:
+            raise StateUnusable(
+                "{path} has to be upgraded for this version, and another program has locked it, perhaps to upgrade "
+                "it just now: wait a minute and try again.",
+                path=self._path,
+            ) from error
         if earlier:
             kept = f"; the earlier one is in {self._path.parent / backup}" if backup else ""
             self.upgraded = f"upgraded {self._path} from format {earlier} to {latest}{kept}"

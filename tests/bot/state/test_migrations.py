@@ -176,6 +176,18 @@ async def test_processes_that_open_it_at_once_make_one_backup(path: Path) -> Non
     assert made == ["backups/0.tar.gz"]
 
 
+async def test_beside_an_upgrade_that_takes_long_people_are_told_to_wait(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_state(path, 28)
+    monkeypatch.setattr("bot.state.database.BUSY_TIMEOUT_MS", 20)
+    with closing(apsw.Connection(str(path))) as upgrading:
+        upgrading.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StateUnusable, match="perhaps to upgrade it just now: wait a minute and try again"):
+            async with State(path):
+                pass
+
+
 async def test_without_a_backup_nothing_is_upgraded(path: Path) -> None:
     def back_up() -> str:
         raise StateUnusable("the disk is full")
