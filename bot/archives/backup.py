@@ -210,16 +210,16 @@ class Backups:
         stopped: Callable[[], bool],
     ) -> Backup:
         now = self._now().astimezone(UTC)
+        place = file or self.folder
         try:
             if file is None:
-                self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-                file = self.folder
-            target = self._target(file, f"commonplace-{kind}{now:{_STAMP}}", mark)
+                disk.make_private_folder(place)
+            target = self._target(place, f"commonplace-{kind}{now:{_STAMP}}", mark)
             return self._write(target, now, stopped, notes=notes)
         except StateFault as fault:
             raise BackupError("no backup was made: {reason}", reason=fault) from fault
         except OSError as error:
-            told = Translatable("{file} could not be written: {reason}", file=file, reason=disk.reason(error))
+            told = Translatable("{file} could not be written: {reason}", file=place, reason=disk.reason(error))
             raise BackupError("no backup was made: {reason}", reason=told) from error
 
     def _target(self, file: Path, name: str, mark: str) -> Path:
