@@ -336,6 +336,33 @@ def test_the_command_that_goes_back_can_be_copied(path: Path) -> None:
     assert shlex.split(command) == ["commonplace", "restore", str(backup)]
 
 
+def test_of_several_upgrades_since_the_backup_of_the_first_is_named(path: Path) -> None:
+    """Only that one has a format that this version knows."""
+    write_state(path, LATEST)
+    names = {number: f"commonplace-2099010{number}T000000Z-before-upgrade.tar.gz" for number in (1, 2)}
+    make_newer(path)
+    (path.parent / "backups").mkdir()
+    with closing(apsw.Connection(str(path))) as db:
+        for number, name in names.items():
+            (path.parent / "backups" / name).touch()
+            row = (LATEST + number, LATEST + number - 1, f"9.{number}.0", f"backups/{name}", "2099")
+            db.execute("INSERT OR REPLACE INTO upgrades VALUES (?, ?, ?, ?, ?)", row)
+    told = refused(path)
+    assert "(9.2.0, format" in told
+    assert "install Commonplace 9.2.0 or later, or go back" in told
+    assert told.endswith(names[1])
+
+
+def test_a_backup_that_this_version_cannot_restore_is_not_promised(path: Path) -> None:
+    write_state(path, LATEST)
+    make_newer(path, backup="backups/later.tar.gz")
+    (path.parent / "backups").mkdir()
+    (path.parent / "backups" / "later.tar.gz").touch()
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute("UPDATE upgrades SET earlier = ? WHERE format = ?", (LATEST + 1, LATEST + 2))
+    assert "later.tar.gz" not in refused(path)
+
+
 def test_a_backup_that_is_gone_is_not_promised(path: Path) -> None:
     write_state(path, LATEST)
     make_newer(path, backup="backups/gone.tar.gz")
