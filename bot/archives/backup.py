@@ -279,15 +279,14 @@ class Backups:
                 if read_archive(file, name=target.name, stopped=stopped) != written:
                     raise OSError(errno.EIO, os.strerror(errno.EIO))
                 size = os.fstat(fd).st_size
-            if os.path.lexists(target):
-                raise BackupError(
-                    "{file} already exists and was left unchanged; give another name", file=target
-                )
-            draft.rename(target)
+            with disk.open_private_folder(target.parent) as folder:
+                if not disk.rename_to_new(draft.name, target.name, folder=folder):
+                    raise BackupError(
+                        "{file} already exists and was left unchanged; give another name", file=target
+                    )
+                disk.sync_folder(folder)
             if target.parent == self.folder:
                 self._contents[_version(target.name, target.stat())] = written
-            with disk.open_private_folder(target.parent) as folder:
-                disk.sync_folder(folder)
         except ArchiveCorrupted as error:
             raise OSError(errno.EIO, os.strerror(errno.EIO)) from error
         finally:
