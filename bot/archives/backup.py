@@ -219,7 +219,9 @@ class Backups:
         except StateFault as fault:
             raise BackupError("no backup was made: {reason}", reason=fault) from fault
         except OSError as error:
-            told = Translatable("{file} could not be written: {reason}", file=place, reason=disk.reason(error))
+            told = Translatable(
+                "{file} could not be written: {reason}", file=place, reason=disk.reason(error)
+            )
             raise BackupError("no backup was made: {reason}", reason=told) from error
 
     def _target(self, file: Path, name: str, mark: str) -> Path:

@@ -5,6 +5,7 @@ import json
 import shlex
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -160,10 +161,20 @@ async def test_a_new_file_needs_no_backup(path: Path) -> None:
             assert state.upgraded == ""
 
 
-async def test_processes_that_open_it_at_once_make_one_backup(path: Path) -> None:
+async def test_processes_that_open_it_at_once_make_one_backup(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = threading.Semaphore(0)
     made: list[str] = []
 
+    def note_begin(cursor: object, statement: str, bindings: object) -> bool:
+        if statement.startswith("BEGIN IMMEDIATE"):
+            begun.release()
+        return True
+
     def back_up() -> str:
+        for _ in range(4):  # all of them have seen the earlier format
+            assert begun.acquire(timeout=10)
         made.append(f"backups/{len(made)}.tar.gz")
         return made[-1]
 
@@ -172,6 +183,7 @@ async def test_processes_that_open_it_at_once_make_one_backup(path: Path) -> Non
             pass
 
     write_state(path, 28)
+    monkeypatch.setattr(apsw, "connection_hooks", [lambda db: db.set_exec_trace(note_begin)])
     await asyncio.gather(*(open_it() for _ in range(4)))
     assert made == ["backups/0.tar.gz"]
 
@@ -183,7 +195,9 @@ async def test_beside_an_upgrade_that_takes_long_people_are_told_to_wait(
     monkeypatch.setattr("bot.state.database.BUSY_TIMEOUT_MS", 20)
     with closing(apsw.Connection(str(path))) as upgrading:
         upgrading.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StateUnusable, match="perhaps to upgrade it just now: wait a minute and try again"):
+        with pytest.raises(
+            StateUnusable, match="perhaps to upgrade it just now: wait a minute and try again"
+        ):
             async with State(path):
                 pass
 
@@ -300,6 +314,10 @@ def refused(path: Path) -> str:
         async with State(path):
             pass
 
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute(
+            "PRAGMA journal_mode = DELETE"
+        ).fetchall()  # as in a restored file; opening it for use changes that
     before = path.read_bytes()
     with pytest.raises(StateTooNew) as caught:
         asyncio.run(open_it())
