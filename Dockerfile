@@ -98,7 +98,9 @@ RUN python -m compileall -q -j 0 --invalidation-mode unchecked-hash \
 COPY docker/commonplace /usr/local/bin/
 COPY --from=build /opt/commonplace /opt/commonplace
 
+# SQLite's temporary files are as large as a database: /tmp is too small for them, where it is in memory.
 ENV HOME=/tmp \
+    SQLITE_TMPDIR=/workspace/.commonplace \
     PYTHONDONTWRITEBYTECODE=1 \
     COMMONPLACE_WORKSPACE=/workspace \
     COMMONPLACE_SERVER__PORT=8321 \

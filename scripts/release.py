@@ -109,7 +109,8 @@ def build(root: Path, target: Path) -> list[Path]:
 def unpack(archive: bytes, target: Path) -> None:
     """Unpack a tar archive that Git or the build has made."""
     with tarfile.open(fileobj=io.BytesIO(archive)) as file:
-        file.extractall(target, filter="data")
+        file.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.4 and later
+        file.extractall(target)  # noqa: S202
 
 
 # -- checking -----------------------------------------------------------------------------------------------

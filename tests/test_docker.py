@@ -183,6 +183,11 @@ def test_what_the_image_sets_are_settings(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert {str(settings.memory_folder), str(settings.private_folder)} < set(json.loads(said("VOLUME")[0]))
 
 
+def test_sqlite_has_room_for_as_much_as_a_database_holds() -> None:
+    """What it writes while it removes text for good, or makes an index, is as large as the file; /tmp has 64 MB."""
+    assert image_environment()["SQLITE_TMPDIR"] in json.loads(said("VOLUME")[0])
+
+
 # -- compose.yaml -------------------------------------------------------------------------------------------
 
 

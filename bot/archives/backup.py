@@ -186,10 +186,12 @@ class Backups:
 
     def _remove_old(self, names: re.Pattern[str], keep: int, latest: Path) -> None:
         # `latest` was made last, whatever the clock says.
-        old = sorted(name for name in self._list_names() if names.fullmatch(name) and name != latest.name)
-        for name in old[: max(len(old) - max(keep - 1, 0), 0)]:
+        others = [
+            each for each in self.list_stored() if names.fullmatch(each.name) and each.name != latest.name
+        ]
+        for old in others[max(keep - 1, 0) :]:
             with suppress(OSError):
-                (self.folder / name).unlink()
+                (self.folder / old.name).unlink()
 
     def _list_names(self) -> list[str]:
         try:
@@ -208,16 +210,18 @@ class Backups:
         stopped: Callable[[], bool],
     ) -> Backup:
         now = self._now().astimezone(UTC)
+        place = file or self.folder
         try:
             if file is None:
-                self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-                file = self.folder
-            target = self._target(file, f"commonplace-{kind}{now:{_STAMP}}", mark)
+                disk.make_private_folder(place)
+            target = self._target(place, f"commonplace-{kind}{now:{_STAMP}}", mark)
             return self._write(target, now, stopped, notes=notes)
         except StateFault as fault:
             raise BackupError("no backup was made: {reason}", reason=fault) from fault
         except OSError as error:
-            told = Translatable("{file} could not be written: {reason}", file=file, reason=disk.reason(error))
+            told = Translatable(
+                "{file} could not be written: {reason}", file=place, reason=disk.reason(error)
+            )
             raise BackupError("no backup was made: {reason}", reason=told) from error
 
     def _target(self, file: Path, name: str, mark: str) -> Path:
@@ -277,15 +281,14 @@ class Backups:
                 if read_archive(file, name=target.name, stopped=stopped) != written:
                     raise OSError(errno.EIO, os.strerror(errno.EIO))
                 size = os.fstat(fd).st_size
-            if os.path.lexists(target):
-                raise BackupError(
-                    "{file} already exists and was left unchanged; give another name", file=target
-                )
-            draft.rename(target)
+            with disk.open_private_folder(target.parent) as folder:
+                if not disk.rename_to_new(draft.name, target.name, folder=folder):
+                    raise BackupError(
+                        "{file} already exists and was left unchanged; give another name", file=target
+                    )
+                disk.sync_folder(folder)
             if target.parent == self.folder:
                 self._contents[_version(target.name, target.stat())] = written
-            with disk.open_private_folder(target.parent) as folder:
-                disk.sync_folder(folder)
         except ArchiveCorrupted as error:
             raise OSError(errno.EIO, os.strerror(errno.EIO)) from error
         finally:

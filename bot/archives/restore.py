@@ -28,7 +28,7 @@ from memory.errors import MemoryFault, NoteUnreadable
 from memory.hidden_lines import HiddenLines, read_hidden_lines
 
 _STAGING = "restore-"
-_STATE_FILES = (STATE, f"{STATE}-wal", f"{STATE}-shm")
+_STATE_FILES = (STATE, f"{STATE}-wal", f"{STATE}-shm", f"{STATE}-journal")
 _ELSEWHERE = {errno.EXDEV, errno.EBUSY, errno.EROFS, errno.EACCES, errno.EPERM, errno.EINVAL}
 """A folder that is mounted, or whose parent is read-only or not ours, cannot be renamed: its content is copied."""
 IN_USE = (

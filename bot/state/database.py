@@ -234,13 +234,19 @@ class State:
         latest = len(migrations.MIGRATIONS)
         if migrations.read_format(db) == latest:
             return
-        with _transaction(db):
-            _refuse_newer(db, self._path)
-            earlier = migrations.read_format(db)
-            if earlier == latest:  # another process was faster
-                return
-            backup = self._back_up() if earlier else ""
-            migrations.upgrade(db, backup=backup)
+        try:
+            with self._transaction(db):
+                earlier = migrations.read_format(db)
+                if earlier == latest:  # another process was faster
+                    return
+                backup = self._back_up() if earlier else ""
+                migrations.upgrade(db, backup=backup)
+        except apsw.BusyError as error:
+            raise StateUnusable(
+                "{path} has to be upgraded for this version, and another program has locked it, perhaps to upgrade "
+                "it just now: wait a minute and try again.",
+                path=self._path,
+            ) from error
         if earlier:
             kept = f"; the earlier one is in {self._path.parent / backup}" if backup else ""
             self.upgraded = f"upgraded {self._path} from format {earlier} to {latest}{kept}"
@@ -248,7 +254,7 @@ class State:
     def _redact_errors(self, db: apsw.Connection) -> None:
         """Remove secrets from stored error texts: earlier versions knew only the model's own key."""
         if models.read_errors_with_secrets(db):
-            with _transaction(db):
+            with self._transaction(db):
                 models.redact_errors(db)
             try:
                 forgetting.vacuum(db)
@@ -281,18 +287,23 @@ class State:
             return  # an earlier call has run ours as well
         try:
             db = self._connection
-            with _transaction(db):
+            with self._transaction(db):
                 for change in batch:
                     change.run(db)
-                if not self._is_ours():
-                    raise StateUnusable(
-                        "{path} is another instance's now: nothing was changed.", path=self._path
-                    )
         except Exception as error:  # noqa: BLE001 - every waiting caller gets the error
             for change in batch:
                 change.fail(error)
         for change in batch:
             change.settle()
+
+    @contextmanager
+    def _transaction(self, db: apsw.Connection) -> Iterator[None]:
+        """Commit the body's changes, or none: not to a file that a newer version or another instance has now."""
+        with _transaction(db):
+            _refuse_newer(db, self._path)  # upgraded since it was opened
+            yield
+            if not self._is_ours():
+                raise StateUnusable("{path} is another instance's now: nothing was changed.", path=self._path)
 
     async def _call(self, work: Callable[[], Result]) -> Result:
         """Run `work` on the database's thread, to its end even if it is cancelled meanwhile."""

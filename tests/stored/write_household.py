@@ -56,7 +56,8 @@ def pack(workspace: Path, archive: Path) -> None:
 def unpack(folder: Path, target: Path) -> Path:
     """Unpack the workspace of a stored folder into `target`; return the workspace."""
     with tarfile.open(folder / ARCHIVE) as tar:
-        tar.extractall(target, filter="data")
+        tar.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.4 and later
+        tar.extractall(target)
     return target / WORKSPACE
 
 

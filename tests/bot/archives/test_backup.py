@@ -13,7 +13,7 @@ import time
 import tracemalloc
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -499,6 +499,28 @@ async def test_what_was_committed_but_only_to_the_log_of_the_database_is_kept_as
     assert await workspace.said() == ["hello"]
     shutil.copytree(kept, workspace.folder / "look" / ".commonplace")
     assert await Workspace(workspace.folder / "look").said() == ["hello", "in the write-ahead log"]
+
+
+async def test_the_journal_of_an_interrupted_change_is_not_applied_to_what_is_restored(
+    workspace: Workspace,
+) -> None:
+    """SQLite keeps one while it changes the journal mode, as it does when a restored file is first opened."""
+    made = await workspace.backups.make()
+    await workspace.say("and then")
+    names = ("state.db", "state.db-journal")
+    with closing(apsw.Connection(str(workspace.private / "state.db"))) as db:
+        db.execute("PRAGMA journal_mode = DELETE").fetchall()
+        db.execute("BEGIN IMMEDIATE; UPDATE entries SET payload = 'half'")
+        db.cache_flush()
+        for name in names:
+            shutil.copy(workspace.private / name, workspace.folder / name)
+    for name in names:  # as a crash leaves them
+        shutil.move(workspace.folder / name, workspace.private / name)
+    kept = workspace.restore_over(made.file)
+    check_database(workspace.private / "state.db")
+    assert await workspace.said() == ["hello"]
+    shutil.copytree(kept, workspace.folder / "look" / ".commonplace")
+    assert await Workspace(workspace.folder / "look").said() == ["hello", "and then"]
 
 
 async def test_it_refuses_beside_a_process_that_has_the_workspace_open(workspace: Workspace) -> None:

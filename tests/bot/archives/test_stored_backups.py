@@ -51,6 +51,13 @@ async def test_of_two_from_the_same_second_the_later_one_is_first(backups: Backu
     assert [each.name for each in backups.list_stored()] == [second.file.name, first.file.name]
 
 
+def test_of_several_upgrades_in_one_second_the_latest_are_kept(backups: Backups) -> None:
+    for number in range(5):
+        made = backups.make_before_upgrade()
+        os.utime(made.file, ns=(number, number))
+    assert sorted(each.stat.st_mtime_ns for each in backups.list_stored()) == [2, 3, 4]
+
+
 async def test_what_the_program_did_not_name_is_no_backup(backups: Backups, tmp_path: Path) -> None:
     made = await backups.make()
     folder = backups.folder

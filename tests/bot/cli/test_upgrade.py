@@ -103,10 +103,13 @@ def test_the_latest_three_backups_are_kept(commonplace: Commonplace) -> None:
 
 def test_without_room_for_the_backup_nothing_is_upgraded(commonplace: Commonplace) -> None:
     folder = commonplace.folder
-    (state_of(folder).parent / "backups").write_text("in the way")
+    (backups := state_of(folder).parent / "backups").write_text("in the way")
     before = files_of(folder)
     told = commonplace.error_of("chat", "-m", "Hello")
-    assert "state.db has to be upgraded for this version, but no backup was made: " in told
+    assert (
+        f"state.db has to be upgraded for this version, but no backup was made: {backups} could not be"
+        in told
+    )
     assert "Nothing was changed; once that is fixed, start again." in told
     assert files_of(folder) == before
 

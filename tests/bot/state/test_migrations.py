@@ -5,6 +5,7 @@ import json
 import shlex
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -160,10 +161,20 @@ async def test_a_new_file_needs_no_backup(path: Path) -> None:
             assert state.upgraded == ""
 
 
-async def test_processes_that_open_it_at_once_make_one_backup(path: Path) -> None:
+async def test_processes_that_open_it_at_once_make_one_backup(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = threading.Semaphore(0)
     made: list[str] = []
 
+    def note_begin(cursor: object, statement: str, bindings: object) -> bool:
+        if statement.startswith("BEGIN IMMEDIATE"):
+            begun.release()
+        return True
+
     def back_up() -> str:
+        for _ in range(4):  # all of them have seen the earlier format
+            assert begun.acquire(timeout=10)
         made.append(f"backups/{len(made)}.tar.gz")
         return made[-1]
 
@@ -172,8 +183,23 @@ async def test_processes_that_open_it_at_once_make_one_backup(path: Path) -> Non
             pass
 
     write_state(path, 28)
+    monkeypatch.setattr(apsw, "connection_hooks", [lambda db: db.set_exec_trace(note_begin)])
     await asyncio.gather(*(open_it() for _ in range(4)))
     assert made == ["backups/0.tar.gz"]
+
+
+async def test_beside_an_upgrade_that_takes_long_people_are_told_to_wait(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_state(path, 28)
+    monkeypatch.setattr("bot.state.database.BUSY_TIMEOUT_MS", 20)
+    with closing(apsw.Connection(str(path))) as upgrading:
+        upgrading.execute("BEGIN IMMEDIATE")
+        with pytest.raises(
+            StateUnusable, match="perhaps to upgrade it just now: wait a minute and try again"
+        ):
+            async with State(path):
+                pass
 
 
 async def test_without_a_backup_nothing_is_upgraded(path: Path) -> None:
@@ -218,6 +244,15 @@ async def test_a_disk_that_fills_up_leaves_the_earlier_format(
     monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, fill))
     with pytest.raises(StateUnusable, match="disk is full"):
         async with State(path):
+            pass
+    assert read_file(path) == before
+
+
+async def test_an_instance_that_has_lost_the_file_does_not_upgrade_it(path: Path) -> None:
+    write_state(path, 28)
+    before = read_file(path)
+    with pytest.raises(StateUnusable, match="is another instance's now: nothing was changed"):
+        async with State(path, is_ours=lambda: False):
             pass
     assert read_file(path) == before
 
@@ -279,6 +314,10 @@ def refused(path: Path) -> str:
         async with State(path):
             pass
 
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute(
+            "PRAGMA journal_mode = DELETE"
+        ).fetchall()  # as in a restored file; opening it for use changes that
     before = path.read_bytes()
     with pytest.raises(StateTooNew) as caught:
         asyncio.run(open_it())
@@ -315,6 +354,33 @@ def test_the_command_that_goes_back_can_be_copied(path: Path) -> None:
     assert shlex.split(command) == ["commonplace", "restore", str(backup)]
 
 
+def test_of_several_upgrades_since_the_backup_of_the_first_is_named(path: Path) -> None:
+    """Only that one has a format that this version knows."""
+    write_state(path, LATEST)
+    names = {number: f"commonplace-2099010{number}T000000Z-before-upgrade.tar.gz" for number in (1, 2)}
+    make_newer(path)
+    (path.parent / "backups").mkdir()
+    with closing(apsw.Connection(str(path))) as db:
+        for number, name in names.items():
+            (path.parent / "backups" / name).touch()
+            row = (LATEST + number, LATEST + number - 1, f"9.{number}.0", f"backups/{name}", "2099")
+            db.execute("INSERT OR REPLACE INTO upgrades VALUES (?, ?, ?, ?, ?)", row)
+    told = refused(path)
+    assert "(9.2.0, format" in told
+    assert "install Commonplace 9.2.0 or later, or go back" in told
+    assert told.endswith(names[1])
+
+
+def test_a_backup_that_this_version_cannot_restore_is_not_promised(path: Path) -> None:
+    write_state(path, LATEST)
+    make_newer(path, backup="backups/later.tar.gz")
+    (path.parent / "backups").mkdir()
+    (path.parent / "backups" / "later.tar.gz").touch()
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute("UPDATE upgrades SET earlier = ? WHERE format = ?", (LATEST + 1, LATEST + 2))
+    assert "later.tar.gz" not in refused(path)
+
+
 def test_a_backup_that_is_gone_is_not_promised(path: Path) -> None:
     write_state(path, LATEST)
     make_newer(path, backup="backups/gone.tar.gz")
@@ -327,3 +393,13 @@ def test_a_newer_file_that_does_not_say_its_version_is_refused(path: Path) -> No
     make_newer(path, recorded=False)
     assert f"newer version of Commonplace (format {LATEST + 2}; this is " in (told := refused(path))
     assert "update Commonplace, or restore" in told
+
+
+async def test_a_file_that_a_newer_version_upgrades_meanwhile_is_not_written_any_more(path: Path) -> None:
+    """As where the command line is the new version's already, and the service still the old one's."""
+    async with State(path) as state:
+        await state.choose_model("telegram:1", "openai/gpt-4.1")
+        make_newer(path)
+        with pytest.raises(StateTooNew, match=r"newer version of Commonplace \(9\.1\.0, "):
+            await state.choose_model("telegram:1", "builtin/notebook")
+        assert await state.read_chosen_model("telegram:1") == "openai/gpt-4.1"
