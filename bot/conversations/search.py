@@ -275,9 +275,7 @@ class ConversationSearch:
                     within=within,
                 )
                 # In the caller's context: who said it is named in their language.
-                check = partial(
-                    copy_context().run, self._check_hits, found.hits, chats=chats, before=before
-                )
+                check = partial(copy_context().run, self._check_hits, found.hits, chats=chats, before=before)
                 hits, outdated = await self._index.run_in_search_thread(check)
                 if not outdated or is_last:
                     break

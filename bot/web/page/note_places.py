@@ -49,7 +49,9 @@ def missing_page(request: web.Request, fault: MemoryFault) -> web.Response:
     """Return a page that says why a note or folder cannot be shown; of a note that is gone, also where to look."""
     status = 503 if isinstance(fault, NoteUnreadable) else 404
     path = request.match_info["path"]
-    is_of_note = isinstance(fault, NoteMissing) and path.endswith(".md") and token_of(request.app[services_key])
+    is_of_note = (
+        isinstance(fault, NoteMissing) and path.endswith(".md") and token_of(request.app[services_key])
+    )
     return page_response(
         request,
         "note_missing.html",
