@@ -419,8 +419,8 @@ async def at_rest(bot: BotProcess) -> None:
 # ---------------------------------------------------------------------------------------------
 
 HEAD = (
-    f"{'turns':>7}{'minutes':>9}{'RSS MB':>9}{'PSS MB':>9}{'C, used':>9}{'C, kept':>9}{'SQLite':>8}{'objects':>9}{'tasks':>7}"
-    f"{'files':>7}{'sockets':>9}{'threads':>9}{'children':>10}"
+    f"{'turns':>7}{'minutes':>9}{'RSS MB':>9}{'PSS MB':>9}{'C, used':>9}{'C, kept':>9}{'SQLite':>8}"
+    f"{'objects':>9}{'tasks':>7}{'files':>7}{'sockets':>9}{'threads':>9}{'children':>10}"
 )
 
 

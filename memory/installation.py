@@ -55,9 +55,8 @@ def how_to_add(extra: Extra, installation: Installation | None = None) -> str:
         case Installation.CLONE:
             return Translatable("{command}, in your clone", command=f"make {extra}")
         case Installation.IMAGE:
-            return Translatable(
-                "{command} and a new build, in your clone", command=f"docker/setup {extra.upper()}=true"
-            )
+            command = f"docker/setup {extra.upper()}=true && docker compose build"
+            return Translatable("{command}, in your clone", command=command)
         case Installation.PIPX:  # it remembers what was injected, and installs it again with each upgrade
             return shlex.join(["pipx", "inject", "commonplace", *_requirements(extra)])
         case other:

@@ -50,6 +50,7 @@ def list_texts() -> Iterator[FoundText]:
             yield from (FoundText(text, name) for text in _texts_in(value))
     for command in COMMANDS:
         yield FoundText(command.help, f"/{command.name}")
+        yield FoundText(command.example, f"/{command.name}, example")
         yield from (FoundText(option.help, f"/{command.name} {option.usage}") for option in command.options)
     for file in sorted(TEMPLATES.glob("*.html")):
         yield from _texts_of_template(file)

@@ -53,17 +53,17 @@ def find_version(root: Path) -> str:
 
 
 def check_changelog(root: Path, version: str) -> None:
-    """Raise `ReleaseFailed` if the changelog does not say what is new in a version, and of when it is."""
+    """Raise `ReleaseFailed` if the changelog has no section for a version, with its date and what is new."""
     text = (root / CHANGELOG).read_text("utf-8")
     section = re.search(
         rf"^## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL
     )
     if section is None:
         raise ReleaseFailed(
-            f"{CHANGELOG} has no section of this version: begin one with ## [{version}] - DATE"
+            f"{CHANGELOG} has no section for this version: begin one with ## [{version}] - DATE"
         )
     if not section[1].strip():
-        raise ReleaseFailed(f"{CHANGELOG} says nothing of version {version}")
+        raise ReleaseFailed(f"{CHANGELOG} says nothing about version {version}")
 
 
 def check_tag(root: Path, version: str) -> None:
@@ -72,7 +72,9 @@ def check_tag(root: Path, version: str) -> None:
         ["git", "tag", "--list", f"v{version}", "--format=%(*objectname)%(objectname)"], root
     ).strip()
     if tagged and run(["git", "rev-parse", "HEAD"], root).strip() not in tagged:
-        raise ReleaseFailed(f"v{version} is another commit: set the next version in {VERSION_FILE}")
+        raise ReleaseFailed(
+            f"v{version} is the tag of another commit: set the next version in {VERSION_FILE}"
+        )
 
 
 # -- building -----------------------------------------------------------------------------------------------
@@ -96,10 +98,11 @@ def build(root: Path, target: Path) -> list[Path]:
         run([*command, str(again), "--sdist", "--wheel", str(tree)], root, environment)
         made, same = sorted(target.iterdir()), sorted(again.iterdir())
         if [file.name for file in made] != [file.name for file in same]:
-            raise ReleaseFailed(f"the sdist makes {made}, the tree makes {same}")
+            names = [", ".join(file.name for file in files) for files in (made, same)]
+            raise ReleaseFailed(f"the sdist makes {names[0]}, but the tree makes {names[1]}")
         for first, second in zip(made, same, strict=True):
             if first.read_bytes() != second.read_bytes():
-                raise ReleaseFailed(f"{first.name} is not the same when it is built again")
+                raise ReleaseFailed(f"{first.name} differs when it is built again")
     return made
 
 
@@ -113,14 +116,14 @@ def unpack(archive: bytes, target: Path) -> None:
 
 
 def check_files(root: Path, files: Sequence[Path]) -> None:
-    """Raise `ReleaseFailed` if a registry would not show the files right, or the wheel holds what it should not."""
+    """Raise `ReleaseFailed` if a registry could not show the description, or the wheel has too much or too little."""
     run([tool("twine"), "check", "--strict", *map(str, files)], root)
     wheels = [str(file) for file in files if file.suffix == ".whl"]
     run([tool("check-wheel-contents"), "--config", str(root / "pyproject.toml"), *wheels], root)
 
 
 def audit(root: Path) -> None:
-    """Raise `ReleaseFailed` if a library has a known vulnerability, or if its service cannot say of each."""
+    """Raise `ReleaseFailed` if a library has a known vulnerability, or the service knows nothing about it."""
     locks = [f"--requirement=requirements/{name}.txt" for name in AUDITED]
     command = [
         tool("pip-audit"),
@@ -145,7 +148,7 @@ def check_platforms(root: Path) -> None:
         run([sys.executable, "scripts/wheel_platforms.py"], root)
     except ReleaseFailed as failed:
         raise ReleaseFailed(
-            f"{failed}\nLeave this out with SKIP=platforms where no registry is reached"
+            f"{failed}\nIf no registry can be reached from here, leave this out with SKIP=platforms"
         ) from None
 
 
@@ -214,11 +217,11 @@ def make_release(root: Path, skipped: Sequence[str]) -> None:
         files = build(root, target)
         print("release: built; the sdist makes the same wheel, byte for byte", flush=True)
         check_files(root, files)
-        print("release: twine and check-wheel-contents have no complaint", flush=True)
+        print("release: twine and check-wheel-contents passed", flush=True)
         checks: dict[str, Callable[[Path], None]] = {"audit": audit, "platforms": check_platforms}
         for name, check in checks.items():
             if name in skipped:
-                print(f"release: {name} LEFT OUT, as SKIP says", flush=True)
+                print(f"release: {name} was LEFT OUT, as SKIP says", flush=True)
                 continue
             check(root)
             print(f"release: {name} passed", flush=True)
@@ -229,7 +232,7 @@ def make_release(root: Path, skipped: Sequence[str]) -> None:
         write_checksums(files, target / "SHA256SUMS")
         shutil.rmtree(root / "dist", ignore_errors=True)
         shutil.copytree(target, root / "dist")
-    print("release: in dist/: " + ", ".join(sorted(file.name for file in (root / "dist").iterdir())))
+    print("release: done; dist/ has " + ", ".join(sorted(file.name for file in (root / "dist").iterdir())))
 
 
 def main() -> None:

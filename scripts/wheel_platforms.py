@@ -1,4 +1,4 @@
-"""Check that everything that Commonplace needs has a wheel for each platform: nobody is to need a compiler.
+"""Check that all that Commonplace needs has a wheel for each platform, so that nobody needs a compiler.
 
 Asks the registry for the versions in requirements/runtime.txt, by their hashes, with uv; downloads next to nothing.
 """
@@ -35,7 +35,7 @@ def missing_wheel(uv: str, lock: Path, python: str, platform: str) -> str:
     if done.returncode == 0:
         return ""
     lines = [line.strip() for line in done.stderr.splitlines() if not line.startswith("warning:")]
-    return " ".join(lines) or f"uv ended with {done.returncode}"
+    return " ".join(lines) or f"uv exited with {done.returncode}"
 
 
 def check_platforms(

@@ -43,7 +43,7 @@ HELD_BY: dict[str, dict[str, tuple[str, ...]]] = {
             "tests/bot/cli/test_main.py::test_search_tells_place_headings_passage_and_score",
         ),
         "It keeps other people's words apart": (IN_THE_LINE,),
-        "A fooled model can do little": (TOOLS, POISONED),
+        "A model that is fooled can do little": (TOOLS, POISONED),
         "It loses nothing": (
             "tests/adapters/telegram/test_telegram_crash.py::"
             "test_killed_at_random_it_answers_everybody_and_loses_nothing",
@@ -128,7 +128,7 @@ HELD_BY: dict[str, dict[str, tuple[str, ...]]] = {
             "test_what_was_never_noted_is_found_by_who_said_it_alone",
             "tests/bot/conversations/test_search.py::test_meaning_finds_what_shares_no_word",
         ),
-        "goes along with a message unasked": (
+        "sent along with a message unasked": (
             "tests/bot/test_automatic_recall.py::test_a_passage_goes_along_with_file_and_line",
             "benchmarks/recall.py",
         ),

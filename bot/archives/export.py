@@ -111,7 +111,7 @@ def _format_entry(entry: TimedRow, *, assistant: str, zone: ZoneInfo) -> Iterato
     row, when = entry.row, _format_time(entry.at, zone)
     fields = _parse_fields(row.payload)
     if row.kind == RETRACTION:
-        yield f"*{when}: the answer above was withdrawn and given again.*"
+        yield f"*{when}: the answer above was discarded, and a new one asked for.*"
     elif row.kind in (RECALLED, PASSAGES):
         yield f"*{when}: {assistant} looked at its notes.*"
     elif row.kind == SUMMARIZED:

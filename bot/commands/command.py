@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from bot import phrases
 from bot.access import Standing
+from bot.language.catalogs import translate
+from bot.language.current import current_language
+from bot.language.text import join_sentences
 from bot.messages import ChatId, Choice, IncomingMessage
 from bot.state.changes import ChangeOrigin
 
@@ -137,14 +140,19 @@ def commands_for(standing: Standing, commands: Iterable[Command]) -> list[Comman
     return [command for command in commands if standing >= command.needs]
 
 
+def show_example(command: Command) -> str:
+    """Return the line that shows a command's example, in the current language; "" if it has none."""
+    if not command.example:
+        return ""
+    return phrases.USAGE_EXAMPLE.format(example=translate(command.example, current_language()))
+
+
 class WrongCommandUsage(Exception):
     """The options do not fit; the text shows the usage."""
 
     def __init__(self, command: Command) -> None:
-        told = [phrases.USAGE.format(usage=command.usage)]
-        if command.example:
-            told.append(phrases.USAGE_EXAMPLE.format(example=command.example))
-        super().__init__(". ".join(told))
+        usage, example = phrases.USAGE.format(usage=command.usage), show_example(command)
+        super().__init__(join_sentences([f"{usage}{phrases.FULL_STOP}", example]) if example else usage)
 
 
 def read_options(command: Command, rest: str) -> dict[str, str]:

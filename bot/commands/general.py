@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bot import phrases
 from bot.access import Standing
 from bot.channel_store import ChannelStore
-from bot.commands.command import Command, CommandCall, commands_for, explain_unknown_command
+from bot.commands.command import Command, CommandCall, commands_for, explain_unknown_command, show_example
 from bot.commands.memory import describe_indexing, describe_search, format_count
 from bot.commands.translations import help_of
 from bot.language.text import localize
@@ -36,9 +36,7 @@ async def show_help(call: CommandCall, services: Services) -> str:
 def _describe_command(command: Command) -> str:
     told = [phrases.HELP_ONE.format(usage=command.usage, help=help_of(command))]
     told += [phrases.HELP_OPTION.format(option=each.usage, help=help_of(each)) for each in command.options]
-    if command.example:
-        told.append(phrases.USAGE_EXAMPLE.format(example=command.example))
-    return "\n".join(told)
+    return "\n".join(filter(None, [*told, show_example(command)]))
 
 
 async def stop_turn(call: CommandCall, services: Services) -> str:

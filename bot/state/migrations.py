@@ -1,5 +1,6 @@
 """The migrations of state.db, the record of upgrades, and what a newer file says of itself."""
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,9 +129,8 @@ class NewerFormat:
         install = f"install Commonplace {self.version} or later" if self.version else "update Commonplace"
         if self.backup is None:
             return f"{install}, or restore a backup that this version made (commonplace restore FILE)"
-        return (
-            f"{install}, or go back to the backup made before the upgrade: commonplace restore {self.backup}"
-        )
+        command = shlex.join(["commonplace", "restore", str(self.backup)])
+        return f"{install}, or go back to the backup made before the upgrade: {command}"
 
 
 def read_newer(db: apsw.Connection, folder: Path) -> NewerFormat | None:

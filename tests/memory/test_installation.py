@@ -50,7 +50,8 @@ def test_the_image_has_its_environment_where_it_is_looked_for() -> None:
     assert f"python -m venv --without-pip {IMAGE_PREFIX}\n" in dockerfile
     for extra in ("local", "mcp", "postgres"):
         assert f"\nARG {extra.upper()}=false\n" in dockerfile
-        assert how_to_add(extra, Installation.IMAGE).startswith(f"docker/setup {extra.upper()}=true ")
+        command = f"docker/setup {extra.upper()}=true && docker compose build"
+        assert how_to_add(extra, Installation.IMAGE) == f"{command}, in your clone"
 
 
 @pytest.mark.parametrize("extra", ["local", "mcp", "postgres"])

@@ -59,10 +59,13 @@ def test_what_is_not_committed_is_named(clone: Path) -> None:
 @pytest.mark.parametrize(
     ("changelog", "told"),
     [
-        ("## [Unreleased]\n\n- A news.\n", "has no section of this version: begin one with"),
-        ("## [1.2.30] - 2026-12-01\n\n- A news.\n", "has no section of this version"),
-        ("## [1.2.3]\n\n- A news.\n", "has no section of this version"),
-        ("## [1.2.3] - 2026-12-01\n\n## [1.2.2] - 2026-11-01\n\n- Old.\n", "says nothing of version 1.2.3"),
+        ("## [Unreleased]\n\n- A news.\n", "has no section for this version: begin one with"),
+        ("## [1.2.30] - 2026-12-01\n\n- A news.\n", "has no section for this version"),
+        ("## [1.2.3]\n\n- A news.\n", "has no section for this version"),
+        (
+            "## [1.2.3] - 2026-12-01\n\n## [1.2.2] - 2026-11-01\n\n- Old.\n",
+            "says nothing about version 1.2.3",
+        ),
     ],
 )
 def test_a_version_that_the_changelog_does_not_have_is_refused(
@@ -79,7 +82,7 @@ def test_a_version_that_was_released_from_another_commit_is_refused(clone: Path)
     git(clone, "tag", "--annotate", "-m", "1.2.3", "v1.2.3")
     release.check_tag(clone, "1.2.3")
     git(clone, "commit", "--quiet", "--allow-empty", "-m", "Second")
-    with pytest.raises(ReleaseFailed, match=r"v1\.2\.3 is another commit"):
+    with pytest.raises(ReleaseFailed, match=r"v1\.2\.3 is the tag of another commit"):
         release.check_tag(clone, "1.2.3")
 
 

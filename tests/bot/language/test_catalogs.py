@@ -5,19 +5,28 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from string import Formatter
+from zoneinfo import ZoneInfo
 
 import pytest
 from babel.messages.catalog import Message
 
 from bot import english
+from bot.commands.command import WrongCommandUsage
+from bot.commands.registry import COMMANDS
 from bot.language.catalogs import translate, translate_plural
 from bot.language.codes import ENGLISH, LANGUAGES
+from bot.language.current import speaking
+from bot.language.text import Text
+from bot.timeparse import read_when
+from bot.timeparse.moment import TimeParseError, When
 from scripts.languages import list_texts, load_catalog, make_template, update_catalog
 
 TRANSLATED = [language for language in LANGUAGES if language != ENGLISH]
 ROOT = Path(__file__).parents[3]
+COMMANDS_BY_NAME = {command.name: command for command in COMMANDS}
 
 
 def messages_of(language: str) -> Iterator[Message]:
@@ -40,8 +49,47 @@ def lines_before(text: str) -> int:
     return len(text) - len(text.lstrip("\n"))
 
 
-def code_in(text: str) -> Counter[str]:
-    return Counter(re.findall(r"`[^`]+`", text))
+NOW = datetime(2026, 11, 28, 12, 0, tzinfo=ZoneInfo("Europe/Berlin"))
+TOLD = {
+    ENGLISH: {"begin": "tomorrow", "day": "friday"},
+    "de": {"begin": "morgen", "day": "Freitag"},
+    "zh_Hans": {"begin": "明天", "day": "周五"},
+}
+"""What somebody has written who is answered with an example that repeats it."""
+LISTED_TIMES = (
+    "20m, tomorrow 9:00, every monday 8:00, 2026-12-03 14:00 …",
+    "every monday 8:00, every day at 7:30, tomorrow 9:00 …",
+    "For example: every monday 8:00",
+    "For example: tomorrow 9:00, in 2 hours",
+)
+"""Texts that are examples of times alone, without backticks."""
+
+
+def code_in(text: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", text)
+
+
+def read_time(example: str, language: str) -> When | None:
+    """Return what an example means to those who read a language, if it is a time, alone or of a command."""
+    words = example.removeprefix("/remind ").removeprefix("/schedule ")
+    try:
+        told = Text(words, language).format(**TOLD[language], number=5, time="9:30")
+        return None if told.startswith("/") else read_when(told, NOW, ZoneInfo("Europe/Berlin"))[0]
+    except (TimeParseError, KeyError):
+        return None
+
+
+def meaning(example: str, language: str) -> str:
+    """Return what an example must have in common with its translation: all of it, unless it is a time or prose."""
+    command = example.partition(" ")[0] if example.startswith("/") else ""
+    if when := read_time(example, language):
+        return f"{command} {when}"
+    return re.sub(r"^(/correct \S+:3) .*", r"\1", example)
+
+
+def listed_times(text: str) -> list[str]:
+    listed = re.sub(r"^(For example: |Zum Beispiel: |例如：)| …$", "", text)
+    return re.split(r"[,、，] ?(?:或 )?", listed)
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
@@ -62,10 +110,57 @@ def test_fields_and_code_are_those_of_the_english_text(language: str) -> None:
         for form in forms(message.string):
             # A form for one may leave its count out, in either language.
             most, fewest = fields_in(english_forms[-1]), fields_in(english_forms[0])
-            is_same = fewest <= fields_in(form) <= most and code_in(form) == code_in(english_forms[-1])
+            said = Counter(meaning(code, language) for code in code_in(form))
+            meant = Counter(meaning(code, ENGLISH) for code in code_in(english_forms[-1]))
+            is_same = fewest <= fields_in(form) <= most and said == meant
             if not is_same or lines_before(form) != lines_before(english_forms[0]):
                 wrong.append((message.id, form))
     assert wrong == []
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_examples_of_times_are_in_the_language(language: str) -> None:
+    left, found = [], 0
+    for message in messages_of(language):
+        told, own = code_in(forms(message.id)[0]), code_in(forms(message.string)[0])
+        for code in told:
+            if read_time(code, ENGLISH) and re.search(r"[a-z]{3}", re.sub(r"\{\w+\}|/\w+", "", code)):
+                found += 1
+                left += [code] if code in own else []
+    assert (left, found > 20) == ([], True)
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_listed_times_are_in_the_language_and_mean_the_same(language: str) -> None:
+    for text in LISTED_TIMES:
+        english_times, own = listed_times(text), listed_times(translate(text, language))
+        meant = [read_time(each, ENGLISH) for each in english_times]
+        assert None not in meant
+        assert [read_time(each, language) for each in own] == meant
+        assert not {each for each in english_times if re.search(r"[a-z]{3}", each)}.intersection(own)
+
+
+def test_an_example_of_a_command_is_in_the_language() -> None:
+    with speaking("zh_Hans"):
+        assert str(WrongCommandUsage(COMMANDS_BY_NAME["remind"])) == (
+            "用法：`/remind WHEN TEXT`。例如：`/remind 明天9点 给妈妈打电话`"
+        )
+        assert str(WrongCommandUsage(COMMANDS_BY_NAME["stop"])) == "用法：`/stop`"
+    assert str(WrongCommandUsage(COMMANDS_BY_NAME["remind"])) == (
+        "Usage: `/remind WHEN TEXT`. For example: `/remind tomorrow 9:00 call mum`"
+    )
+
+
+HALF_WIDTH = re.compile(r"[,;:!?.](?=\s|$|[\u4e00-\u9fff])|[\u4e00-\u9fff}] ?[(),;!?]|[()] ?[\u4e00-\u9fff{]")
+LITERAL = re.compile(r"`[^`]*`|[?]\w+=|<[^<>]*>|https?://[!-~]+|\{\w+:[^{}]*\}|VACUUM \(FULL\)|\bcore:")
+"""What is typed or linked as it stands."""
+
+
+def test_chinese_punctuation_is_full_width() -> None:
+    texts = [form for message in messages_of("zh_Hans") for form in forms(message.string)]
+    assert [text for text in texts if HALF_WIDTH.search(LITERAL.sub("{x}", text))] == []
+    for wrong in ("{path}: {reason}", "请看 MEMORY.md.", "笔记(新)", "{path} (新)"):
+        assert HALF_WIDTH.search(wrong)
 
 
 @pytest.mark.parametrize("language", TRANSLATED)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -302,6 +303,16 @@ def test_a_newer_file_is_refused_with_its_version_and_the_backup(path: Path) -> 
         ": install Commonplace 9.1.0 or later, or go back to the backup made before the upgrade: "
         f"commonplace restore {backup}"
     )
+
+
+def test_the_command_that_goes_back_can_be_copied(path: Path) -> None:
+    folder = path.parent / "Anna's notes"
+    (folder / "backups").mkdir(parents=True)
+    (backup := folder / "backups" / "before.tar.gz").touch()
+    write_state(folder / "state.db", LATEST)
+    make_newer(folder / "state.db", backup="backups/before.tar.gz")
+    _, _, command = refused(folder / "state.db").rpartition("made before the upgrade: ")
+    assert shlex.split(command) == ["commonplace", "restore", str(backup)]
 
 
 def test_a_backup_that_is_gone_is_not_promised(path: Path) -> None:

@@ -258,9 +258,9 @@ async def test_a_conversation_is_shown_with_all_that_belongs_to_it(site: WebClie
     assert 'memory_search {"query": "milk"}{"results": []}' in called
     assert not [each for each in shown.elements if each.attributes.get("id") == "m3"], "it is beside its call"
     assert "Repeats what bill.pdf says." in shown.by_id("m4").text
-    assert "withdrawn and given again" in shown.by_id("m5").text
+    assert "discarded, and a new one asked for" in shown.by_id("m5").text
     assert "Noted again." in shown.by_id("m6").text
-    assert "Summary of what was said before" in shown.by_id("m7").text
+    assert "The conversation so far was summarised" in shown.by_id("m7").text
     assert "Ben wants milk" in shown.by_id("m7").text
     assert "looked at the notes" in shown.by_id("m8").text
     inside = [each.inside for each in shown.all("pre")]

@@ -91,7 +91,7 @@ async def test_tokens_are_counted_by_model_and_no_price_is_invented(site: WebCli
     outcomes(site, answered=3, failed=2)
     tokens = (await page(site)).by_id("tokens").text
     assert "450 tokens used today." in tokens
-    row = "openai/gpt-test Answers: 3 Tokens read: 300 Of those, cached: 30 Tokens written: 150"
+    row = "openai/gpt-test Answers: 3 Input: 300 Of that, cached: 30 Output: 150"
     assert tokens.count(row) == 2, "today, and in the last 30 days"
     assert not re.search("[$€£]", tokens)
 

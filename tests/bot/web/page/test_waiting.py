@@ -57,8 +57,8 @@ async def test_who_waits_is_shown_with_code_name_and_channel(tmp_path: Path) -> 
         shown = await page(site)
         assert "Nothing" not in shown.by_id("attention").text
         text = shown.by_id("waiting").text
-        assert text.startswith("Waiting to be let in bIngrid Discord, discord:5 Code " + code)
-        assert "expires in 60 min" in text
+        assert text.startswith("Waiting to be let in bIngrid Discord, discord:5 Asked: ")
+        assert f"; the code {code} expires in 60 min" in text
         assert [
             each.attributes["aria-label"]
             for each in shown.all("button")
