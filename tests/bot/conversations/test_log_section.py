@@ -166,7 +166,7 @@ def test_a_message_of_nothing_but_a_byte_order_mark_says_nothing() -> None:
 
 
 def test_what_was_forgotten_is_not_noted_as_such() -> None:
-    gone = [UserMessage(FORGOTTEN), AssistantMessage(FORGOTTEN)]
+    gone = (UserMessage(FORGOTTEN), AssistantMessage(FORGOTTEN))
     assert format_raw(gone) == ""
     assert format_raw([*gone, UserMessage("My cat is called Mia."), *gone]).endswith(
         "\n\n- My cat is called Mia."
