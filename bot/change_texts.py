@@ -21,6 +21,7 @@ from bot.undo_plan import UndoRefused
 from bot.visible_names import escape_path
 from memory.front_matter import read_front_matter
 from memory.line_diff import LineDiff
+from memory.tasks import set_task
 
 if TYPE_CHECKING:
     from apsw import Connection
@@ -231,6 +232,8 @@ def _describe_lines(shown: ShownChange) -> str:
         before, after = (one_line(escape_path(each)) for each in (change.moved_from, change.moved_to))
         return phrases.CHANGE_MOVED_FROM.format(old=before, new=after)
     old, new = _first_words(lines.old), _first_words(lines.new[lines.lead :] or lines.new)
+    if old and old == new:
+        return _describe_same_words(lines).format(new=new)
     if old and new:
         return phrases.CHANGE_CHANGED.format(old=old, new=new)
     if new:
@@ -238,6 +241,15 @@ def _describe_lines(shown: ShownChange) -> str:
     if not (lines.old or lines.new or lines.above):
         return phrases.CHANGE_MOVED
     return phrases.CHANGE_REMOVED.format(old=old) if old else phrases.CHANGE_BLANK
+
+
+def _describe_same_words(lines: LineDiff) -> str:
+    """Return the phrase for a change before and after which the shown words are the same."""
+    if len(lines.old) == len(lines.new) == 1:
+        for is_done, phrase in ((True, phrases.CHANGE_CHECKED), (False, phrases.CHANGE_UNCHECKED)):
+            if set_task(lines.old[0], is_done=is_done) == lines.new[0] != lines.old[0]:
+                return phrase
+    return phrases.CHANGE_WITHIN
 
 
 def _title_of(lines: Sequence[str]) -> str:

@@ -499,6 +499,9 @@ CHANGE_REMOVED = "removed “{old}”"
 CHANGE_DELETED = "deleted the note “{title}”"
 CHANGE_RESTORED = "restored the note “{title}”"
 CHANGE_CHANGED = "“{old}” became “{new}”"
+CHANGE_CHECKED = "checked off “{new}”"
+CHANGE_UNCHECKED = "unchecked “{new}”"
+CHANGE_WITHIN = "changed “{new}”"
 CHANGE_BLANK = "only blank lines"
 CHANGE_MOVED = "moved or renamed the note"
 CHANGE_MOVED_FROM = "moved the note from {old} to {new}"
@@ -1305,7 +1308,7 @@ WEB_PEOPLE_DONE = {
     "linked": "{who} and {other} are linked: they are one person now.",
     "unlinked": "{who} and {other} are no longer linked.",
 }
-WEB_DECIDED_HERE = "on this page"
+WEB_DECIDED_HERE = "you, on this page"
 WEB_BUSY = "This is taking a while. It will appear as soon as it is ready."
 REBUILD_FAILED = "something went wrong on my side; the log has the details."
 WEB_PANEL_FAILED = "I couldn't show this because of an error on my side. The log has the details."

@@ -126,6 +126,11 @@ class ForgetService:
         self._conversations = conversations
         self._forget_typed = forget_typed
         self._now = now
+        self._on_forgotten: list[Callable[[], None]] = []
+
+    def on_forgotten(self, drop: Callable[[], None]) -> None:
+        """Have `drop` called each time notes were removed, for texts of notes that this process keeps in memory."""
+        self._on_forgotten.append(drop)
 
     async def find(self, query: str, *, chat: ChatId, person: PersonId) -> FoundText:
         """Search everywhere; the code is valid for CODE_MINUTES, in this chat and for this person.
@@ -215,6 +220,9 @@ class ForgetService:
             lines = max(len(notes.shown) - len(left.shown), 0)
             places = tuple(map(_format_lines_ref, (*left.shown, *left.others)))
             return ForgetOutcome(lines, places, messages, elsewhere, "", fault=fault.text)
+        finally:
+            for drop in self._on_forgotten:
+                drop()
         problem = problem or removed.problem
         # Of what was written since: from here on, nothing is left of which a write could store it once more.
         elsewhere += (await self._remove_from_state(wanted, only=WRITES))[1]

@@ -22,12 +22,13 @@ from bot.conversations.transcript import (
 )
 from bot.foreign_text import TurnReading
 from bot.models.errors import ContextTooLong, ModelError
-from bot.models.protocol import Message
+from bot.models.protocol import AssistantMessage, Message, UserMessage
 from bot.sanitize import one_line
 from bot.state import conversations, flushes
 from bot.state.database import State
 from bot.state.flushes import Flush
 from memory.errors import MemoryFault
+from memory.forgetting import FORGOTTEN
 from memory.memory import CORE_NOTE, Memory
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class Extractor:
         summary, entries = await self._state.read(lambda db: flushes.read_transcript(db, row))
         said = parse_entries(entry.row for entry in entries)
         messages = tuple(each.message for each in said)
-        if not messages:  # forgotten
+        if all(map(_is_forgotten, messages)):
             return messages, ParsedAnswer(""), ""
         dated = add_day_lines(said, [(each.row.seq, each.at) for each in entries], zone=self._now().tzinfo)
         prefer = await self._state.read_chosen_model(row.chat)
@@ -216,6 +217,13 @@ class Extractor:
 
     async def _count_rewrites(self, row: Flush) -> int:
         return await self._state.read(lambda db: conversations.count_rewrites(db, row.conversation))
+
+
+def _is_forgotten(message: Message) -> bool:
+    """Return whether nothing is left of what a message said; what tools found alone says nothing."""
+    if isinstance(message, UserMessage):
+        return message.text == FORGOTTEN
+    return not isinstance(message, AssistantMessage) or message.text.strip() in ("", FORGOTTEN)
 
 
 async def read_row(state: State, row: Flush) -> Flush:

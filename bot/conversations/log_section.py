@@ -14,6 +14,7 @@ from bot.models.tool_calls import parse_arguments
 from bot.models.user_text import user_text
 from bot.sanitize import one_line
 from memory.attribution import attribute, shorten
+from memory.forgetting import FORGOTTEN
 from memory.formatting import clean_text
 from memory.tokenizer import parse_query, tokenize
 
@@ -234,12 +235,12 @@ def _format_turn(turn: Sequence[Message], max_chars: int, is_said: IsSaid) -> It
     for message in turn:
         if isinstance(message, UserMessage) and _has_text(message):
             yield _format_item(shorten(user_text(attribute_message(message, is_said)), max_chars))
-        elif isinstance(message, AssistantMessage) and message.text.strip():
+        elif isinstance(message, AssistantMessage) and message.text.strip() not in ("", FORGOTTEN):
             yield attribute(f"  - → {one_line(message.text, limit=ANSWER_CHARS)}", message.says)
 
 
 def _has_text(message: UserMessage) -> bool:
-    return bool(clean_text(user_text(message)).strip())
+    return clean_text(user_text(message)).strip() not in ("", FORGOTTEN)
 
 
 def _format_item(text: str) -> str:

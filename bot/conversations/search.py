@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
@@ -273,7 +274,8 @@ class ConversationSearch:
                     limit=max(_MIN_CANDIDATES, _CANDIDATES * most),
                     within=within,
                 )
-                check = partial(self._check_hits, found.hits, chats=chats, before=before)
+                # In the caller's context: who said it is named in their language.
+                check = partial(copy_context().run, self._check_hits, found.hits, chats=chats, before=before)
                 hits, outdated = await self._index.run_in_search_thread(check)
                 if not outdated or is_last:
                     break

@@ -121,7 +121,8 @@ def _show_event(row: SizedRow) -> ShownEntry:
     if kind == RETRACTION:
         return ShownEntry(seq, at, "withdrawn")
     if kind == SUMMARIZED:
-        return ShownEntry(seq, at, "summary", strip_controls(str(fields.get("text", ""))).strip())
+        text = strip_controls(str(fields.get("text", ""))).strip()
+        return ShownEntry(seq, at, "forgotten") if text == FORGOTTEN else ShownEntry(seq, at, "summary", text)
     if kind == RECALLED:
         return ShownEntry(seq, at, "notes")
     if kind == PASSAGES:

@@ -17,6 +17,7 @@ from bot.models.protocol import Answer, AssistantMessage, ModelRequest
 from bot.services import Services
 from bot.state import forgetting
 from bot.state.database import State
+from memory.forgetting import FORGOTTEN
 from tests.fakes.conversation_harness import ConversationHarness, SettableClock, open_conversation_harness
 from tests.fakes.scripted_model import alone
 
@@ -102,6 +103,7 @@ async def test_what_is_forgotten_before_a_commit_of_a_flush_is_not_written_after
             await talk.compactor.resume()
         await asyncio.gather(*services.tasks)
         assert notes_of(talk).count(SECRET) == noted[0].count(SECRET)
+        assert FORGOTTEN not in notes_of(talk), "there was nothing to write any more"
         stored = await state.read(
             lambda db: db.execute("SELECT section, core, replaces FROM flushes").fetchall()
         )

@@ -74,7 +74,8 @@ class EditView:
 
 def add_note_edit(app: web.Application) -> None:
     """Add the form to the application."""
-    app[_opened_key] = OpenedTexts()
+    app[_opened_key] = opened = OpenedTexts()
+    app[services_key].forgetting.on_forgotten(opened.clear)
     app.router.add_get(EDIT_URL + "{path:.+}", _show_form)
     add_form(app, EDIT_URL + "{path:.+}", _take_form, typed=("text",))
 

@@ -8,8 +8,9 @@ from bot import phrases
 from bot.language.text import localize
 from bot.state.database import StateFault
 from bot.visible_names import escape_path
+from bot.web.context import services_key, token_of
 from bot.web.page.rendering import page_response
-from bot.web.page.urls import NOTES_URL, folder_url
+from bot.web.page.urls import NOTES_URL, changes_url, folder_url
 from memory.errors import (
     EditRefused,
     FolderReadOnly,
@@ -45,14 +46,19 @@ def folder_of(path: str) -> str:
 
 
 def missing_page(request: web.Request, fault: MemoryFault) -> web.Response:
-    """Return a page that says why a note or folder cannot be shown."""
+    """Return a page that says why a note or folder cannot be shown; of a note that is gone, also where to look."""
     status = 503 if isinstance(fault, NoteUnreadable) else 404
+    path = request.match_info["path"]
+    is_of_note = (
+        isinstance(fault, NoteMissing) and path.endswith(".md") and token_of(request.app[services_key])
+    )
     return page_response(
         request,
         "note_missing.html",
         here=NOTES_URL,
         status=status,
         message=localize(fault),
+        history=changes_url(note=path) if is_of_note else "",
         steps=breadcrumbs(""),
     )
 

@@ -22,6 +22,11 @@ class OpenedTexts:
             _, gone = self._texts.popitem(last=False)
             self._chars -= len(gone)
 
+    def clear(self) -> None:
+        """Remember nothing any more, since `/forget` may have removed some of it."""
+        self._texts.clear()
+        self._chars = 0
+
     def find(self, digest: str) -> str | None:
         """Return the text of a version; None if it is no longer remembered."""
         return self._texts.get(digest)

@@ -60,7 +60,7 @@ class PageClock:
 
 
 def _format_distance(seconds: float) -> str:
-    if abs(seconds) < 5:
+    if -5 < seconds < 1:
         return phrases.WEB_JUST_NOW
     phrase = phrases.WEB_AGO if seconds < 0 else phrases.WEB_AHEAD
     return phrase.format(time=rough_duration_in_words(abs(seconds)))

@@ -87,6 +87,15 @@ async def test_changes_are_listed_newest_first_with_who_and_where(house: Harness
     )
 
 
+async def test_a_change_behind_the_shown_words_names_them_once(house: Harness) -> None:
+    line = "The key is under the mat beside the door of the shed in the garden"
+    await house.say(f"/remember {line}.")
+    await house.say(f"/correct {DAY}:3 {line}, to the left.")
+    told = await house.say("/changes")
+    assert "changed “The key is under the mat" in told
+    assert "became" not in told
+
+
 async def test_people_see_their_own_changes_alone(house: Harness) -> None:
     await house.say("/remember The key is under the mat.")
     await ask(house, "/remember Tea at four", BEN)

@@ -20,6 +20,7 @@ from bot.conversations.log_section import (
 )
 from bot.messages import Quoted
 from bot.models.protocol import AssistantMessage, AttachedText, ToolCall, ToolResult, UserMessage
+from memory.forgetting import FORGOTTEN
 from tests.fakes.table_test import table_test
 
 
@@ -162,6 +163,14 @@ def test_a_message_of_nothing_but_a_byte_order_mark_says_nothing() -> None:
     assert format_raw([UserMessage("\ufeff"), AssistantMessage("Yes?")]) == ""
     text = format_raw([UserMessage("\ufeff"), UserMessage("My cat is called Mia.")])
     assert text.endswith("\n\n- My cat is called Mia.")
+
+
+def test_what_was_forgotten_is_not_noted_as_such() -> None:
+    gone = (UserMessage(FORGOTTEN), AssistantMessage(FORGOTTEN))
+    assert format_raw(gone) == ""
+    assert format_raw([*gone, UserMessage("My cat is called Mia."), *gone]).endswith(
+        "\n\n- My cat is called Mia."
+    )
 
 
 def test_of_very_many_messages_the_latest_stay_and_the_others_are_counted() -> None:

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from bot.conversations.conversation import Conversation
 from bot.language.catalogs import translate
+from bot.messages import ChatId
+from bot.models.protocol import UserMessage
 from bot.web.language import asked_language
 from scripts.languages import list_texts
 from tests.fakes.html_page import HtmlPage
@@ -35,6 +38,16 @@ PAGES = (
     "/backups",
     "/system",
 )
+
+
+async def test_who_said_what_is_found_is_named_in_the_readers_language(tmp_path: Path) -> None:
+    async with open_web_client(tmp_path, token=TOKEN) as site:
+        talk = Conversation(site.services.state, ChatId("terminal", "main"))
+        await talk.load()
+        await talk.append(UserMessage("a zeppelin"))
+        for language, who in (("en", "You"), ("de", "Du"), ("zh", "你")):
+            text, _ = await read(site, "/search?q=zeppelin&source=conversations", language)
+            assert f'<p class="heading">{who}</p>' in text, language
 
 
 async def read(site: WebClient, address: str, language: str = "", **given: str) -> tuple[str, dict[str, str]]:

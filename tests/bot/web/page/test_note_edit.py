@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from bot import phrases
+from bot.messages import ChatId, PersonId
 from bot.state.changes import ChangeOrigin, read_changes
 from bot.web.forms import FORM, FORM_FIELD, MAX_TEXT_FORM_BYTES
 from bot.web.page.note_edit import MAX_TEXT_BYTES
@@ -323,6 +324,21 @@ async def test_after_a_restart_a_conflict_shows_how_the_versions_differ(site: We
     assert note(site) == "# A\n\none\ntheirs\n"
 
 
+async def test_forget_empties_what_the_form_remembers_of_notes(site: WebClient) -> None:
+    """The version that the form was opened with held the word; afterwards not even the memory has it."""
+    here, owner = ChatId("telegram", "1"), PersonId("telegram", "1")
+    (site.folder / "memory/a.md").write_text("# A\n\none\n\nxylophagous\n", "utf-8")
+    fields = await opened(site)
+    assert "xylophagous" in fields["text"]
+    found = await site.services.forgetting.find("xylophagous", chat=here, person=owner)
+    await site.services.forgetting.confirm(found.code, chat=here, person=owner, key="k")
+    assert "xylophagous" not in note(site)
+    status, text = await post(site, "/edit/a.md", {**fields, "text": "# A\r\n\r\nmine\r\n"})
+    assert status == 409
+    assert "How the note differs from your version" in text, "not: what has changed since it was opened"
+    assert "xylophagous" not in text
+
+
 def test_opened_texts_are_bounded() -> None:
     texts = OpenedTexts()
     for number in range(50):
@@ -331,3 +347,8 @@ def test_opened_texts_are_bounded() -> None:
     assert texts.find("29") is None
     assert texts.find("30") == "x" * 200_000
     assert texts.find("49") == "y" * 200_000
+    texts.clear()
+    assert texts.find("49") is None
+    for number in range(20):
+        texts.keep(str(number), "x" * 200_000)
+    assert texts.find("0") == "x" * 200_000, "there is room for as many as before"

@@ -135,6 +135,10 @@ async def test_a_deleted_note_is_in_the_trash_and_comes_back(site: WebClient) ->
     assert notes_of(site) == {}
     _, trash = await get(site, where)
     assert phrases.WEB_NOTE_DONE["deleted"] in trash
+    for page in ("notes", "edit", "move", "delete"):  # as by Back, a bookmark or a link
+        status, gone = await get(site, f"/{page}/trips/oslo.md")
+        leads = {each.attributes["href"] for each in HtmlPage(gone).all("a")}
+        assert (status, leads >= {"/changes?note=trips%2Foslo.md", "/trash"}) == (404, True), page
     assert "trips/oslo.md" in trash
     number = hidden(trash, "number")
     status, where = await post(site, "/trash", {"number": number})
@@ -326,7 +330,8 @@ async def test_without_a_token_there_is_none_of_it(tmp_path: Path, path: str) ->
         assert (await post(site, path, FORMS.get(path, {})))[0] in (403, 405)
         _, shown = await get(site, "/notes/trips/oslo.md")
         _, folder = await get(site, "/notes/trips/")
+        _, gone = await get(site, "/notes/trips/gone.md")
         assert not any(
-            form in shown + folder for form in ("/new-note", "/move/", "/delete/", "/trash", "/edit/")
+            form in shown + folder + gone for form in ("/new-note", "/move/", "/delete/", "/trash", "/edit/")
         )
         assert notes_of(site) == before

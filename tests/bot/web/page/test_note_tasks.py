@@ -60,6 +60,9 @@ async def test_a_task_is_checked_and_nothing_else_changes(site: WebClient) -> No
         (ChangeOrigin("http"), ("1. [ ] tea",), ("1. [x] tea",)),
     ]
     assert await site.services.memory.removed() == [], "nothing was removed"
+    told = (await get(site, "/changes"))[1]
+    for words in ("checked off “milk”", "unchecked “&lt;b&gt;oats&lt;/b&gt; [[a]]”", "checked off “tea”"):
+        assert words in told, words
     assert (await post(site, "/undo", {"number": str(rows[-1].number)}))[0] == 303
     assert note(site).startswith(TEXT[:36])
 
