@@ -392,7 +392,6 @@ class Soak:
             self.looks[-1] = await self._look(bot, self.looks[-1].seconds)
 
     async def _look(self, bot: BotProcess, seconds: float) -> Look:
-        held = held_by(bot.pid, self.ports)
         file = self.folder / "inside.json"
         file.unlink(missing_ok=True)
         os.kill(bot.pid, signal.SIGUSR1)
@@ -401,6 +400,8 @@ class Soak:
             if bot.has_ended or time.monotonic() > ends:
                 raise SystemExit(f"the service does not answer:\n{self.log.read_text('utf-8')[-3000:]}")
             await asyncio.sleep(0.02)
+        # It has just given back what is free, which the service does after each scan of the notes.
+        held = held_by(bot.pid, self.ports)
         return Look(self.talks.turns, seconds, held, json.loads(file.read_text("utf-8")))
 
 

@@ -2,8 +2,8 @@
 
 `python benchmarks/watched_bot.py FILE [--trace] ARGUMENTS OF THE COMMAND…`
 
-On SIGUSR1 it writes the numbers of tasks and objects to FILE as JSON. `--trace` also lists the lines that
-hold more memory than at the first look, and costs a lot.
+On SIGUSR1 it frees what it can, and writes the numbers of tasks and objects to FILE as JSON. `--trace` also
+lists the lines that hold more memory than at the first look, and costs a lot.
 """
 
 import asyncio
@@ -21,6 +21,7 @@ from typing import Any
 from workspaces import ROOT
 
 sys.path.insert(0, str(ROOT))
+from bot.malloc import trim_heap
 
 LINES = 40
 
@@ -40,6 +41,7 @@ class Looker:
     def _look(self) -> None:
         self._looks += 1
         gc.collect()
+        trim_heap()
         objects = gc.get_objects()
         types = Counter(f"{type(each).__module__}.{type(each).__qualname__}" for each in objects)
         told: dict[str, Any] = {
