@@ -74,7 +74,9 @@ def test_who_waits_is_let_in(reader: Window, household: Service) -> None:
     private = household.memory.parent / ".commonplace"
     asyncio.run(write_waiting(private, datetime.now(UTC), "Kai", "PRTWXY34", number=42))
     reader.open("/")
-    assert "Kai Discord, discord:150000000000000042 Code PRTWXY34" in reader.text("#waiting")
+    told = reader.text("#waiting")
+    assert "Kai Discord, discord:150000000000000042 Asked:" in told
+    assert "the code PRTWXY34 expires in" in told
     button = reader.one("#waiting li:last-child button[value=guest]")
     assert button.accessible_name == "Let in as a guest: Kai"
     button.send_keys(Keys.ENTER)

@@ -160,7 +160,7 @@ async def test_channels_errors_and_counts_are_shown(site: WebClient) -> None:
     assert told["Telegram"] == "up"
     assert told["Discord"] == "down the token was refused"
     system = await page(site, "/system")
-    assert facts(system)["Active"] == "1"
+    assert facts(system)["Open"] == "1"
     assert re.fullmatch(r"error \d\d:\d\d, just now 2 times it broke bot\.x", system.by_id("troubles").text)
     attention = shown.by_id("attention").text
     assert attention.startswith("Needs attention")
