@@ -133,10 +133,16 @@ def committed(*folders: str) -> set[str]:
 
 @needs_tools
 @pytest.mark.thorough
-def test_the_wheel_holds_the_packages_and_nothing_else(built: tuple[Path, Path]) -> None:
+def test_the_wheel_holds_the_packages_and_the_documents_and_nothing_else(built: tuple[Path, Path]) -> None:
     with zipfile.ZipFile(built[1]) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
-        assert names == {name.replace('"', "") for name in committed("adapters", "bot", "memory")}
+        documents = {name for name in names if "/data/share/doc/commonplace/" in name}
+        assert names - documents == {name.replace('"', "") for name in committed("adapters", "bot", "memory")}
+        assert {name.partition("/commonplace/")[2] for name in documents} == {
+            name
+            for name in committed("README.md", "CHANGELOG.md", "docs")
+            if not name.startswith("docs/pictures/pages/")
+        }
         licence = [name for name in wheel.namelist() if name.endswith("licenses/LICENSE")]
         assert wheel.read(licence[0]) == (ROOT / "LICENSE").read_bytes()
         (path,) = (name for name in wheel.namelist() if name.endswith("/METADATA"))

@@ -74,10 +74,14 @@ class EditView:
 
 def add_note_edit(app: web.Application) -> None:
     """Add the form to the application."""
-    app[_opened_key] = opened = OpenedTexts()
-    app[services_key].forgetting.on_forgotten(opened.clear)
+    app[_opened_key] = OpenedTexts()
+    app.on_startup.append(_empty_with_forget)
     app.router.add_get(EDIT_URL + "{path:.+}", _show_form)
     add_form(app, EDIT_URL + "{path:.+}", _take_form, typed=("text",))
+
+
+async def _empty_with_forget(app: web.Application) -> None:
+    app[services_key].forgetting.on_forgotten(app[_opened_key].clear)
 
 
 _opened_key = web.AppKey("opened_texts", OpenedTexts)
