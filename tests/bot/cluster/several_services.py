@@ -13,6 +13,7 @@ from typing import Protocol
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
+import apsw
 import pytest
 from aiohttp import web
 
@@ -155,6 +156,15 @@ class Service:
             return (await self.health()).get("role") == "standby"
 
         await until(found, within=within, what=f"{self.folder.name} a standby", told=lambda: self.log)
+
+    async def has_delivered(self, *, within: float = 20) -> None:
+        """Wait until it has noted that every reply has arrived."""
+
+        def found() -> bool:
+            with contextlib.closing(apsw.Connection(str(self.workspace / ".commonplace" / "state.db"))) as db:
+                return not db.execute("SELECT count(*) FROM inbox WHERE state != 'delivered'").get
+
+        await until(found, within=within, what=f"{self.folder.name} delivers", told=lambda: self.log)
 
     async def is_in(self, channel: str, state: str, *, within: float = 20) -> None:
         """Wait until one of its channels is in a state."""
