@@ -12,8 +12,8 @@ from memory.translatable import Translatable
 IMAGE_PREFIX = Path("/opt/commonplace")
 """The environment in the image that the Dockerfile makes."""
 
-INSTALLED_README = "share/doc/commonplace/README.md"
-"""Where the wheel puts it, below the environment; pyproject.toml says so."""
+INSTALLED_DOCUMENTS = "share/doc/commonplace"
+"""Where the wheel puts them, below the environment; pyproject.toml says so."""
 
 
 class Installation(Enum):
@@ -51,12 +51,10 @@ def find_installation(source: Path, prefix: Path) -> Installation:
 
 def documents_folder(installation: Installation | None = None) -> Path | None:
     """Return the folder that holds README.md and docs/; None if they were left out, as in the image."""
-    from importlib.metadata import files
-
     if (installation or this_installation()) is Installation.CLONE:
         return Path(__file__).resolve().parent.parent
-    installed = (file for file in files("commonplace") or () if file.match(INSTALLED_README))
-    return next((Path(str(file.locate())).resolve().parent for file in installed), None)
+    folder = Path(sys.prefix) / INSTALLED_DOCUMENTS
+    return folder if (folder / "README.md").is_file() else None
 
 
 def how_to_add(extra: Extra, installation: Installation | None = None) -> str:
