@@ -1,4 +1,6 @@
 import time
+from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 
 import apsw
@@ -20,7 +22,11 @@ MOST_SECONDS = 0.1
 
 
 async def test_they_are_listed_by_their_latest_entry_or_their_end(tmp_path: Path) -> None:
-    async with State(tmp_path / "state.db") as state:
+    seconds = count()
+    async with State(
+        tmp_path / "state.db",
+        now=lambda: datetime(2026, 11, 21, tzinfo=UTC) + timedelta(seconds=next(seconds)),
+    ) as state:
         for chat in ("telegram:1", "telegram:2"):
             await state.append(None, chat, [("user", "{}"), ("assistant", "{}"), ("result", "{}")], after=0)
         await end_conversation(state, "telegram:1")
