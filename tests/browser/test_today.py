@@ -46,12 +46,18 @@ def test_what_is_half_written_stays_while_the_page_renews_itself(reader: Window,
     assert reader.one("#log-add").get_property("value") == "half a wo"
 
 
+def reminder_with(reader: Window, words: str) -> str:
+    """Return where a reminder is: which comes first depends on the day of the week."""
+    rows = reader.all(".reminders > li")
+    number = next(number for number, row in enumerate(rows, 1) if words in row.text)
+    return f".reminders > li:nth-child({number})"
+
+
 @pytest.mark.parametrize("size", [PHONE, WIDE], ids=["phone", "wide"])
 def test_a_reminder_is_moved_cancelled_and_set_again(reader: Window, size: tuple[int, int]) -> None:
     reader.resize(*size)
     reader.open("/")
-    row = ".reminders > li:nth-child(2)"
-    assert "call the dentist" in reader.text(row)
+    row = reminder_with(reader, "call the dentist")
     reader.click(f"{row} summary")
     reader.one(f"{row} input[name=when]").send_keys("soonish" + Keys.ENTER)
     told = reader.wait(lambda: reader.text(f"{row} .problem"), "why not")
@@ -62,12 +68,13 @@ def test_a_reminder_is_moved_cancelled_and_set_again(reader: Window, size: tuple
     reader.one(f"{row} input[name=when]").send_keys("in 30 hours" + Keys.ENTER)
     reader.wait(lambda: reader.all(".done"), "that it is moved")
     assert reader.text(".done") == "Reminder moved."
+    row = reminder_with(reader, "call the dentist")
     reader.click(f"{row} form[action='/reminders/cancel'] button")
     reader.wait(lambda: reader.text(".done") == "Reminder cancelled.", "that it is cancelled")
     assert "call the dentist" not in reader.text("#reminder-list")
     reader.click(".again button")
     reader.wait(lambda: reader.text(".done") == "Reminder restored.", "that it is set again")
-    assert "call the dentist" in reader.text(row)
+    assert "call the dentist" in reader.text("#reminder-list")
 
 
 def test_who_waits_is_let_in(reader: Window, household: Service) -> None:
