@@ -64,7 +64,7 @@ TENTHS = 10
 MAX_GROWTH = 1.04
 """Maximum growth of memory since the first tenth."""
 FLAT = 1.01
-"""Maximum growth of memory, when idle, over the second half: what still grows then grows for ever."""
+"""Maximum growth of memory, when idle, over the second half: what still grows then would grow for ever."""
 MAY_BE_OPENED = Counter({"index.db": 4, "conversations.db": 4})
 """Files that may be open: for searching, indexing and rebuilding, and one that SQLite closes once no lock is held."""
 GROWN_TURNS = 1000
@@ -400,7 +400,7 @@ class Soak:
             if bot.has_ended or time.monotonic() > ends:
                 raise SystemExit(f"the service does not answer:\n{self.log.read_text('utf-8')[-3000:]}")
             await asyncio.sleep(0.02)
-        # It has just given back what is free, which the service does after each scan of the notes.
+        # The process has just trimmed its heap, as the service does after each scan of the notes.
         held = held_by(bot.pid, self.ports)
         return Look(self.talks.turns, seconds, held, json.loads(file.read_text("utf-8")))
 

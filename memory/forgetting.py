@@ -17,6 +17,11 @@ _STANDALONE_LINE = re.compile(r" {0,3}(?:#{1,6}(?:\s|$)|`{3}|~{3})")
 _SENTENCE_END = re.compile(r"(?:(?<![.!?…])[.!?…]++(?=\s|$)|[。！？]++)\s*+")
 
 
+def has_words_left(text: str) -> bool:
+    """Return whether a text says anything, and was not forgotten as a whole."""
+    return text.strip() not in ("", FORGOTTEN)
+
+
 @dataclass(frozen=True, slots=True)
 class NoteLines:
     """Whole lines of a note: 1-based, inclusive; `text` has LF between them."""

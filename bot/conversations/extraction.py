@@ -28,7 +28,7 @@ from bot.state import conversations, flushes
 from bot.state.database import State
 from bot.state.flushes import Flush
 from memory.errors import MemoryFault
-from memory.forgetting import FORGOTTEN
+from memory.forgetting import FORGOTTEN, has_words_left
 from memory.memory import CORE_NOTE, Memory
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def _is_forgotten(message: Message) -> bool:
     """Return whether nothing is left of what a message said; what tools found alone says nothing."""
     if isinstance(message, UserMessage):
         return message.text == FORGOTTEN
-    return not isinstance(message, AssistantMessage) or message.text.strip() in ("", FORGOTTEN)
+    return not isinstance(message, AssistantMessage) or not has_words_left(message.text)
 
 
 async def read_row(state: State, row: Flush) -> Flush:

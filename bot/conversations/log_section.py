@@ -14,7 +14,7 @@ from bot.models.tool_calls import parse_arguments
 from bot.models.user_text import user_text
 from bot.sanitize import one_line
 from memory.attribution import attribute, shorten
-from memory.forgetting import FORGOTTEN
+from memory.forgetting import has_words_left
 from memory.formatting import clean_text
 from memory.tokenizer import parse_query, tokenize
 
@@ -235,12 +235,12 @@ def _format_turn(turn: Sequence[Message], max_chars: int, is_said: IsSaid) -> It
     for message in turn:
         if isinstance(message, UserMessage) and _has_text(message):
             yield _format_item(shorten(user_text(attribute_message(message, is_said)), max_chars))
-        elif isinstance(message, AssistantMessage) and message.text.strip() not in ("", FORGOTTEN):
+        elif isinstance(message, AssistantMessage) and has_words_left(message.text):
             yield attribute(f"  - → {one_line(message.text, limit=ANSWER_CHARS)}", message.says)
 
 
 def _has_text(message: UserMessage) -> bool:
-    return clean_text(user_text(message)).strip() not in ("", FORGOTTEN)
+    return has_words_left(clean_text(user_text(message)))
 
 
 def _format_item(text: str) -> str:

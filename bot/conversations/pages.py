@@ -16,7 +16,7 @@ from bot.models.user_text import own_words
 from bot.sanitize import one_line, strip_controls
 from bot.state.conversations import TimedRow
 from memory.attribution import clean_name
-from memory.forgetting import FORGOTTEN
+from memory.forgetting import has_words_left
 from memory.surrogates import replace_surrogates
 
 VERSION = 1
@@ -228,7 +228,7 @@ def spoken_messages(rows: Iterable[TimedRow]) -> list[SpokenMessage]:
             heard.append(said)
         if isinstance(message, ToolResult) or (isinstance(message, AssistantMessage) and message.calls):
             heard.append(None)
-    return [said for said in heard if said and said.text.strip() not in ("", FORGOTTEN)]
+    return [said for said in heard if said and has_words_left(said.text)]
 
 
 def spoken_message(entry: TimedRow, message: UserMessage | AssistantMessage) -> SpokenMessage | None:

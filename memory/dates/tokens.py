@@ -105,7 +105,7 @@ class TokenMatcher:
 
     def _list_beginning(self, at: int) -> list[tuple[str, int]]:
         """Return the phrases that may begin there, with the positions after them, the longest first."""
-        if (known := self._beginning.get(at)) is None:  # each form of a date asks for them
+        if (known := self._beginning.get(at)) is None:  # every form of a date needs it
             ends = range(at + _MAX_PHRASE_TOKENS, at, -1) if self.word(at) else ()
             known = self._beginning[at] = [(self.phrase(at, after), after) for after in ends]
         return known
