@@ -19,7 +19,7 @@ PROJECT = "tests/test_comparison_docs.py::test_version_and_licence_are_those_of_
 HTTP_NAMES = "tests/contracts/test_public_names.py::test_json_over_http_keeps_its_names"
 ONE_MEMORY = "tests/test_end_to_end.py::test_what_was_told_in_one_conversation_is_found_in_the_next"
 VOICE = "tests/bot/attachments/test_transcription.py::test_a_voice_message_is_written_down"
-POISONED = "tests/test_poisoned_documents.py::test_of_a_hundred_poisoned_documents_none_acts_in_a_later_chat"
+POISONED = "tests/test_poisoned_documents.py::test_a_poisoned_document_does_not_act_in_a_later_chat"
 IN_THE_LINE = (
     "tests/bot/tools/test_foreign_writes.py::test_what_others_say_is_marked_and_stays_out_of_memory_md"
 )

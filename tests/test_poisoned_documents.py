@@ -22,23 +22,21 @@ from tests.fakes.poisoned_documents import (
 from tests.fakes.scripted_model import alone
 from tests.fakes.turns import message
 
-ALL = list(poisoned_documents(100))
+DOCUMENTS = [
+    pytest.param(
+        document,
+        id=f"{document.number}-{document.carrier}-{document.goal}-{document.language}",
+        marks=[] if document.number % 8 == 0 else [pytest.mark.thorough],
+    )
+    for document in poisoned_documents(100)
+]
 
 
-@pytest.mark.parametrize("document", ALL[::8], ids=lambda each: f"{each.number}-{each.carrier}-{each.goal}")
+@pytest.mark.parametrize("document", DOCUMENTS)
 async def test_a_poisoned_document_does_not_act_in_a_later_chat(
     document: PoisonedDocument, tmp_path: Path
 ) -> None:
     assert await find_effects(document, tmp_path) == []
-
-
-@pytest.mark.thorough
-async def test_of_a_hundred_poisoned_documents_none_acts_in_a_later_chat(tmp_path: Path) -> None:
-    acted = {}
-    for document in ALL:
-        if effects := await find_effects(document, tmp_path / str(document.number)):
-            acted[document.number, document.carrier, document.goal, document.language] = effects
-    assert acted == {}
 
 
 async def find_effects(document: PoisonedDocument, folder: Path) -> list[str]:

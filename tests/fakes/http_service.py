@@ -18,7 +18,7 @@ from bot.web.app import build_web_app
 from bot.web.auth import Network
 from tests.fakes.fresh_state import copy_fresh_state
 
-ANSWERED_SECONDS = 10.0
+ANSWERED_SECONDS = 30.0
 """Maximum seconds until a request is answered or its connection closed, even on a busy machine."""
 
 

@@ -166,14 +166,15 @@ class Service:
 
         await until(found, within=within, what=f"{self.folder.name} delivers", told=lambda: self.log)
 
-    async def is_in(self, channel: str, state: str, *, within: float = 20) -> None:
-        """Wait until one of its channels is in a state."""
+    async def is_in(self, channel: str, *states: str, within: float = 20) -> None:
+        """Wait until one of its channels is in a state, or in one of several."""
 
         async def found() -> bool:
             channels = (await self.health()).get("channels")
-            return isinstance(channels, dict) and channels.get(channel) == state
+            return isinstance(channels, dict) and channels.get(channel) in states
 
-        await until(found, within=within, what=f"{self.folder.name} {channel} {state}", told=lambda: self.log)
+        what = f"{self.folder.name} {channel} {' or '.join(states)}"
+        await until(found, within=within, what=what, told=lambda: self.log)
 
 
 async def until(found: Callable[[], object], *, within: float, what: str, told: Callable[[], str]) -> None:
