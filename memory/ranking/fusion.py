@@ -1,9 +1,10 @@
 """Combine the scores of words and of meaning to one score for each passage."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from memory.ranking.candidates import CandidatePassage, PassageRun, Similarity
 from memory.ranking.day_preference import prefer_days
@@ -63,9 +64,9 @@ class ScoredPassage:
     """0 to 1: share of the query's weight that it has; see `WordScore.coverage`."""
     is_exact: bool
     """True if it contains all of them, except those that name a time."""
-    match: float = 0.0
+    match: float
     """0 to 1: words and meaning combined, whenever it was told."""
-    score: float = 0.0
+    score: float
     """0 to 1: `match`, times a factor by the day it was told."""
 
     @property
@@ -86,38 +87,47 @@ def combine_scores(
 
     `scores`: the word scores of each run's passages.
     """
-    found = _collect_passages(runs, scores)
+    found = list(_collect_evidence(runs, scores))
     matches = _combine_matches(found, weights)
     best = max(matches, default=0.0)
     matching = [(one, match) for one, match in zip(found, matches, strict=True) if match > 0]
     days = (one.passage.day for one, _ in matching)
     preference = prefer_days(query.times, days, today=today, is_lookup=query.is_lookup)
     return [
-        replace(one, match=match, score=match * preference.factor(one.passage.day, match / best))
+        ScoredPassage(
+            one.run.path,
+            one.run.mtime_ns,
+            one.passage,
+            words=one.words.score,
+            meaning=one.meaning,
+            is_similar=_is_similar(one.passage),
+            own=one.words.own,
+            coverage=one.words.coverage,
+            is_exact=one.words.is_exact,
+            match=match,
+            score=match * preference.factor(one.passage.day, match / best),
+        )
         for one, match in matching
     ]
 
 
-def _collect_passages(
+class _Evidence(NamedTuple):
+    """A passage with any word or enough similarity, and what speaks for it."""
+
+    run: PassageRun
+    passage: CandidatePassage
+    words: WordScore
+    meaning: float | None
+    """See `ScoredPassage.meaning`."""
+
+
+def _collect_evidence(
     runs: Sequence[PassageRun], scores: Sequence[Sequence[WordScore]]
-) -> list[ScoredPassage]:
-    """Return the passages with any word or enough similarity."""
-    return [
-        ScoredPassage(
-            run.path,
-            run.mtime_ns,
-            passage,
-            words=words.score,
-            meaning=_angle_similarity(passage.similarity),
-            is_similar=_is_similar(passage),
-            own=words.own,
-            coverage=words.coverage,
-            is_exact=words.is_exact,
-        )
-        for run, of_run in zip(runs, scores, strict=True)
-        for passage, words in zip(run.passages, of_run, strict=True)
-        if words.score > 0 or _is_similar(passage)
-    ]
+) -> Iterator[_Evidence]:
+    for run, of_run in zip(runs, scores, strict=True):
+        for passage, words in zip(run.passages, of_run, strict=True):
+            if words.score > 0 or _is_similar(passage):
+                yield _Evidence(run, passage, words, _angle_similarity(passage.similarity))
 
 
 def _is_similar(passage: CandidatePassage) -> bool:
@@ -134,29 +144,29 @@ def _angle_similarity(similarity: Similarity | None) -> float | None:
     return 1 - 2 * math.acos(min(1.0, max(0.0, similarity.cosine))) / math.pi
 
 
-def _combine_matches(found: Sequence[ScoredPassage], weights: Weights) -> list[float]:
+def _combine_matches(found: Sequence[_Evidence], weights: Weights) -> list[float]:
     """Return each passage's `match`."""
     if all(one.meaning is None for one in found):
-        return [one.words / MAX_WORD_SCORE for one in found]
+        return [one.words.score / MAX_WORD_SCORE for one in found]
     # The geometric mean of two scalings: words at their own value, which is always small for a long query,
     # and the best match as perfect, however poor it is.
-    best = math.sqrt(max(one.words for one in found)) or 1.0
+    best = math.sqrt(max(one.words.score for one in found)) or 1.0
     meaning, words = MEANING_SHARE * weights.vector, weights.text
     most = meaning + words * math.sqrt(MAX_WORD_SCORE)
     if words:
         meaning *= _trust_meaning(found)
-    return [(meaning * (one.meaning or 0.0) + words * one.words / best) / most for one in found]
+    return [(meaning * (one.meaning or 0.0) + words * one.words.score / best) / most for one in found]
 
 
-def _trust_meaning(found: Sequence[ScoredPassage]) -> float:
+def _trust_meaning(found: Sequence[_Evidence]) -> float:
     """Return how much meaning counts, `LEAST_TRUST` to 1: how far it agrees with the words about what fits.
 
     A model that does not know a language gives its texts similarities that have nothing to do with their words.
     """
     both = [
-        (one.words, one.passage.similarity.cosine)
+        (one.words.score, one.passage.similarity.cosine)
         for one in found
-        if one.words > 0 and one.passage.similarity is not None
+        if one.words.score > 0 and one.passage.similarity is not None
     ]
     agreement = len(both) * _correlation(both) + ASSUMED_PASSAGES * FULL_AGREEMENT
     return min(1.0, max(LEAST_TRUST, agreement / (len(both) + ASSUMED_PASSAGES) / FULL_AGREEMENT))

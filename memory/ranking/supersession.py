@@ -46,6 +46,10 @@ Latest = dict[int, int]
 """The index of the current version, by that of each statement that has a later one."""
 
 
+_SectionLabel = tuple[str, date | None, str, str]
+"""What one section's lines begin with: the note's path, the day, the headings, and the label in lower case."""
+
+
 class FactVersions(NamedTuple):
     """Passages that tell a fact which another one tells later, each with the current one."""
 
@@ -121,32 +125,31 @@ def _find_current(
     return current
 
 
-def _make_statement(path: str, passage: CandidatePassage, labels: Mapping[object, int]) -> Statement | None:
+def _make_statement(
+    path: str, passage: CandidatePassage, labels: Mapping[_SectionLabel, int]
+) -> Statement | None:
     if passage.day is None or passage.is_heading or says_of(path, passage.text):
         return None  # what somebody else says does not replace what the person noted
+    label = _read_label(path, passage)
     return Statement(
         passage.text,
         passage.day,
         context=read_context(path, passage.heading),
         log_folder=path.rpartition("/")[0] if note_date(path) else None,
-        is_spoken=labels.get(_label_key(path, passage), 0) > 1,
+        is_spoken=label is not None and labels[label] > 1,
     )
 
 
-def _count_labels(found: Sequence[ScoredPassage], runs: Sequence[PassageRun]) -> Counter[object]:
+def _count_labels(found: Sequence[ScoredPassage], runs: Sequence[PassageRun]) -> Counter[_SectionLabel]:
     """Return how often each label occurs in one section; a speaker's name occurs more than once."""
     paths = {one.path for one in found if one.passage.day and find_label(one.passage.text)}
-    return Counter(
-        _label_key(run.path, passage)
-        for run in runs
-        if run.path in paths
-        for passage in run.passages
-        if find_label(passage.text)
-    )
+    labels = (_read_label(run.path, each) for run in runs if run.path in paths for each in run.passages)
+    return Counter(label for label in labels if label)
 
 
-def _label_key(path: str, passage: CandidatePassage) -> object:
-    return path, passage.day, passage.heading, find_label(passage.text).lower()
+def _read_label(path: str, passage: CandidatePassage) -> _SectionLabel | None:
+    label = find_label(passage.text)
+    return (path, passage.day, passage.heading, label.lower()) if label else None
 
 
 def read_context(path: str, heading: str) -> str:
