@@ -70,7 +70,8 @@ MAY_BE_OPENED = Counter({"index.db": 4, "conversations.db": 4})
 GROWN_TURNS = 1000
 """With fewer turns the process is still warming up after the first tenth, so its memory is printed, not checked."""
 SAMPLE_SECONDS = 2.0
-LOOK_SECONDS = 30.0
+LOOK_SECONDS = 200.0
+"""With `--trace`, a look takes half a minute."""
 LOOKS_AGAIN = 8
 REST_SECONDS = 60.0
 RESTING = 0.02
@@ -373,6 +374,8 @@ class Soak:
                 look = await self._look(bot, time.monotonic() - began)
                 self.looks.append(look)
                 print(row(look), flush=True)
+                with (self.folder / "looks.jsonl").open("a") as file:
+                    file.write(json.dumps(look.inside) + "\n")
                 for task in tasks:
                     if task.done():
                         task.result()
@@ -497,12 +500,16 @@ def under_load(samples: Sequence[tuple[int, Held]], turns: float) -> float:
 
 def show_growth(looks: Sequence[Look], limit: int = 12) -> None:
     """Print the kinds of objects of which there are more, which is not necessarily wrong."""
-    first, last = (Counter(each.inside["types"]) for each in (looks[0], looks[-1]))
+    first_look, last_look = looks[0], looks[-1]
+    first, last = (Counter(each.inside["types"]) for each in (first_look, last_look))
     grown = Counter({name: count - first[name] for name, count in last.items() if count > first[name]})
     print("more objects than after the first tenth, the most of them:")
     for name, by in grown.most_common(limit):
         print(f"  {name:50}{first[name]:9} → {last[name]}  (+{by})")
-    for line in looks[-1].inside["growth"]:
+    sizes = [Counter(each.inside["bytes"]) for each in (first_look, last_look)]
+    for name, by in (sizes[1] - sizes[0]).most_common(limit):
+        print(f"  {name:50}{sizes[0][name] / 1e6:9.1f} → {sizes[1][name] / 1e6:.1f} MB  (+{by / 1e6:.1f})")
+    for line in last_look.inside["growth"]:
         print(f"  {line}")
 
 

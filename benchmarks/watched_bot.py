@@ -12,11 +12,14 @@ import gc
 import json
 import signal
 import sys
+import tempfile
 import threading
 import tracemalloc
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from workspaces import ROOT
 
@@ -42,6 +45,7 @@ class Looker:
         self._looks += 1
         gc.collect()
         trim_heap()
+
         objects = gc.get_objects()
         types = Counter(f"{type(each).__module__}.{type(each).__qualname__}" for each in objects)
         told: dict[str, Any] = {
@@ -50,6 +54,7 @@ class Looker:
             "threads": Counter(thread.name.rstrip("0123456789_-") for thread in threading.enumerate()),
             "objects": len(objects),
             "types": types,
+            "bytes": _measure_types(objects),
             "growth": self._growth(),
             "allocated": _allocated(),
         }
@@ -69,35 +74,42 @@ class Looker:
         return [str(each) for each in now.compare_to(self._first, "lineno")[:LINES] if each.size_diff > 0]
 
 
-class _MallInfo(ctypes.Structure):
-    """Result of glibc's mallinfo2, in bytes."""
-
-    _fields_ = [
-        ("arena", ctypes.c_size_t),
-        ("_counts", ctypes.c_size_t * 3),
-        ("hblkhd", ctypes.c_size_t),
-        ("_unused", ctypes.c_size_t * 2),
-        ("uordblks", ctypes.c_size_t),
-        ("fordblks", ctypes.c_size_t),
-        ("keepcost", ctypes.c_size_t),
-    ]
-
-
 def _allocated() -> dict[str, float]:
     """Return the MB that C code holds, those that it has freed and the allocator keeps, and those of SQLite."""
     import apsw
 
     sqlite = apsw.status(apsw.SQLITE_STATUS_MEMORY_USED)[0] / 1e6
     libc = ctypes.CDLL(None)
-    if not hasattr(libc, "mallinfo2"):
+    if not hasattr(libc, "malloc_info"):
         return {"sqlite": sqlite}
-    libc.mallinfo2.restype = _MallInfo
-    info = libc.mallinfo2()
+    libc.fopen.restype = ctypes.c_void_p
+    with tempfile.NamedTemporaryFile() as file:
+        stream = ctypes.c_void_p(libc.fopen(file.name.encode(), b"w"))
+        libc.malloc_info(0, stream)
+        libc.fclose(stream)
+        # Of all arenas together; `mallinfo2` knows the first one alone.
+        told = ElementTree.parse(file.name).getroot()
+    sizes = {
+        f"{each.tag} {each.get('type')}": int(each.get("size", 0)) for each in told if each.tag != "heap"
+    }
+    kept = sizes["total fast"] + sizes["total rest"]
     return {
-        "used": (info.uordblks + info.hblkhd) / 1e6,
-        "kept": info.fordblks / 1e6,
+        "used": (sizes["system current"] + sizes["total mmap"] - kept) / 1e6,
+        "kept": kept / 1e6,
         "sqlite": sqlite,
     }
+
+
+def _measure_types(objects: Iterable[object]) -> Counter[str]:
+    """Return the bytes of all objects by type, with those that only these hold, such as text and arrays."""
+    sizes: Counter[str] = Counter()
+    seen: set[int] = set()
+    for each in objects:
+        for found in (each, *(other for other in gc.get_referents(each) if not gc.is_tracked(other))):
+            if id(found) not in seen:
+                seen.add(id(found))
+                sizes[f"{type(found).__module__}.{type(found).__qualname__}"] += sys.getsizeof(found, 0)
+    return sizes
 
 
 def _name(task: "asyncio.Task[Any]") -> str:
