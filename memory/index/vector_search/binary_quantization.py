@@ -69,8 +69,8 @@ CACHED_VECTOR_BYTES = 16 << 20
 Reading 400 candidates spread over the file takes 0.4 to 0.7 ms, which is little at 100,000 vectors, but twice
 `M @ q` at 10,000.
 """
-MIN_UNUSED_TO_DROP = 1024
-"""Vectors of unused texts are held while they are fewer than this, or than a quarter of all.
+MIN_UNUSED_TO_DROP = 256
+"""Vectors of unused texts are held while they are fewer than this, or than an eighth of all.
 
 Each time a daily log grows, its last segment gets a new vector, and the previous one is no longer used.
 """
@@ -271,7 +271,7 @@ class BinaryVectors:
             rows, self._dropped = self._dropped[:, back], self._dropped[:, ~back]
             self._append_batches(stored.reread(rows[0], rows[1], mean=self._mean))
         self._unused = np.flatnonzero(np.isin(self.texts, unused))
-        if len(self._unused) > max(MIN_UNUSED_TO_DROP, self._filled // 4):
+        if len(self._unused) > max(MIN_UNUSED_TO_DROP, self._filled // 8):
             leaving = np.stack((self.ids[self._unused], self.texts[self._unused]))
             self._dropped = np.concatenate((self._dropped, leaving), axis=1)
             self._keep_only(~np.isin(np.arange(self._filled), self._unused))

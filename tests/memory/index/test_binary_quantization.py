@@ -127,7 +127,8 @@ def test_a_growing_log_does_not_grow_the_cache(file: VectorFile) -> None:
         file.use(texts[:-1], 0)
         assert search(nearest, file, vectors[start + 999], limit=1) == texts[-1:]
         held.append(nearest.memory_bytes())
-    assert max(held[10:]) < 2 * max(held[:4])  # ids of vectors that are only on disk
+    # At most two blocks of bits, and the ids of vectors that are only on disk.
+    assert max(held) < 500_000, held
 
 
 @pytest.mark.thorough
