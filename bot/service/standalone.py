@@ -34,8 +34,10 @@ async def serve_standalone(
     settings: Settings, sockets: Sequence[socket.socket], leaving: asyncio.Event, *, at_terminal: bool
 ) -> None:
     """Serve a workspace that no other instance shares."""
-    async with open_assistant(settings, alone=True) as assistant:
-        lines = start_log(settings, assistant.services.recent_errors, at_terminal=at_terminal)
+    recent_errors = RecentErrors()
+    # Before state.db is opened, since its upgrade may take minutes.
+    lines = start_log(settings, recent_errors, at_terminal=at_terminal)
+    async with open_assistant(settings, alone=True, recent_errors=recent_errors) as assistant:
         await run_service(assistant, lines, sockets, leaving, at_terminal=at_terminal)
         log.info("leaving")
 
@@ -54,8 +56,6 @@ async def run_service(
     async with AsyncExitStack() as stack:
         follow_log_settings(services.live_settings, lines)
         await stack.enter_async_context(reload_on_hangup(services.live_settings, services.supervisor))
-        if services.state.upgraded:
-            log.info("%s", services.state.upgraded)
         log_providers(services)
         log.info("notes in %s; model: %s", services.settings.memory_folder, services.model.name)
         page = page_address(sockets)

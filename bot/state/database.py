@@ -25,6 +25,7 @@ from bot.state.model_history import ModelHour
 from bot.state.models import DayUsage
 from memory.deadline import Deadline
 from memory.disk import make_private_folder
+from memory.quantities import format_size
 from memory.sqlite_cache import limit_cache
 from memory.translatable import TranslatableError
 
@@ -86,8 +87,6 @@ class State:
         """
         self._path = path
         self._back_up = back_up
-        self.upgraded = ""
-        """What opening it has upgraded, as a line for the log, which begins only later; "" for nothing."""
         self._is_ours = is_ours
         self._now = now
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="state")
@@ -239,6 +238,15 @@ class State:
                 earlier = migrations.read_format(db)
                 if earlier == latest:  # another process was faster
                     return
+                if earlier:
+                    size = format_size(self._path.stat().st_size)
+                    log.info(
+                        "upgrading %s (%s) from format %d to %d, after a backup",
+                        self._path,
+                        size,
+                        earlier,
+                        latest,
+                    )
                 backup = self._back_up() if earlier else ""
                 migrations.upgrade(db, backup=backup)
         except apsw.BusyError as error:
@@ -249,7 +257,7 @@ class State:
             ) from error
         if earlier:
             kept = f"; the earlier one is in {self._path.parent / backup}" if backup else ""
-            self.upgraded = f"upgraded {self._path} from format {earlier} to {latest}{kept}"
+            log.info("upgraded %s from format %d to %d%s", self._path, earlier, latest, kept)
 
     def _redact_errors(self, db: apsw.Connection) -> None:
         """Remove secrets from stored error texts: earlier versions knew only the model's own key."""

@@ -142,23 +142,32 @@ async def test_a_file_of_any_format_is_upgraded_and_keeps_every_row(path: Path, 
     assert check_state(path, seconds=10).looked_through
 
 
-async def test_an_upgrade_is_recorded_and_told(path: Path) -> None:
+async def test_an_upgrade_is_recorded_and_told(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
     write_state(path, 28)
-    async with State(path, back_up=lambda: "backups/x.tar.gz") as state:
-        told = state.upgraded
+
+    def back_up() -> str:
+        assert f" from format 28 to {LATEST}, after a backup" in caplog.text  # before what may take minutes
+        return "backups/x.tar.gz"
+
+    async with State(path, back_up=back_up):
+        pass
     (row,) = read_file(path)[1]["upgrades"]
     assert (row["format"], row["earlier"], row["backup"]) == (LATEST, 28, "backups/x.tar.gz")
     kept = path.parent / "backups" / "x.tar.gz"
-    assert told == f"upgraded {path} from format 28 to {LATEST}; the earlier one is in {kept}"
+    assert caplog.messages[-1] == f"upgraded {path} from format 28 to {LATEST}; the earlier one is in {kept}"
 
 
-async def test_a_new_file_needs_no_backup(path: Path) -> None:
+async def test_a_new_file_needs_no_backup(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+
     def back_up() -> str:
         raise AssertionError
 
     for _ in range(2):
-        async with State(path, back_up=back_up) as state:
-            assert state.upgraded == ""
+        async with State(path, back_up=back_up):
+            pass
+    assert "upgrad" not in caplog.text
 
 
 async def test_processes_that_open_it_at_once_make_one_backup(
