@@ -25,7 +25,7 @@ from workspaces import ROOT
 
 sys.path.insert(0, str(ROOT))
 from memory.index.proposals import Proposal, propose
-from memory.index.sqlite_full_text import SqliteFullText, register_functions
+from memory.index.sqlite_full_text import SqliteFullText, any_of_query, register_functions
 from memory.index.sqlite_schema import GENERATIONS, SqliteTables
 from memory.ranking.candidates import CandidatePassage, PassageRun, SearchCandidates
 from memory.search import rank
@@ -146,11 +146,10 @@ def make_queries(memory: Memory, chunks: int, kind: str, count: int) -> Iterator
         yield terms
 
 
-def plain_search(memory: Memory, terms: Sequence[Term], limit: int) -> list[int]:
+def plain_search(tables: SqliteTables, terms: Sequence[Term], limit: int) -> list[int]:
     """Return FTS5's best chunks."""
-    expression = " OR ".join(f'"{" ".join(term.tokens)}"' for term in terms)
     sql = "SELECT rowid FROM chunk_words@ WHERE chunk_words@ MATCH ? ORDER BY rank LIMIT ?"
-    return [row for (row,) in memory.tables.run(sql, (expression, limit))]
+    return [row for (row,) in tables.run(sql, (any_of_query(terms), limit))]
 
 
 def best_passages(
@@ -199,11 +198,11 @@ def measure(memory: Memory, chunks: int, kind: str, count: int, *, quality: bool
         asked = [*terms, *find_beginnings(terms)]
         proposal = propose(SqliteFullText(memory.tables), asked, limit=MOST)
         ours = cost_of(lambda asked=asked: propose(SqliteFullText(memory.tables), asked, limit=MOST))  # type: ignore[misc]
-        theirs = cost_of(lambda terms=terms: plain_search(memory, terms, MOST))  # type: ignore[misc]
+        theirs = cost_of(lambda terms=terms: plain_search(memory.tables, terms, MOST))  # type: ignore[misc]
         figures = {"ours": ours, "plain": theirs, "ratio": ours / theirs}
         if quality:
-            fifty = plain_search(memory, terms, MOST)
-            pool = sorted({*plain_search(memory, terms, 2000), *proposal.chunks})
+            fifty = plain_search(memory.tables, terms, MOST)
+            pool = sorted({*plain_search(memory.tables, terms, 2000), *proposal.chunks})
             best = best_passages(memory, terms, proposal, pool)
             figures |= {
                 "exact": overlap_share(fifty[:10], proposal.chunks),

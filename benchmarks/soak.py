@@ -71,7 +71,7 @@ GROWN_TURNS = 1000
 """With fewer turns the process is still warming up after the first tenth, so its memory is printed, not checked."""
 SAMPLE_SECONDS = 2.0
 LOOK_SECONDS = 200.0
-"""With `--trace`, a look takes half a minute."""
+"""With `--trace`, a look takes half a minute on a quiet machine."""
 LOOKS_AGAIN = 8
 REST_SECONDS = 60.0
 RESTING = 0.02
@@ -500,16 +500,16 @@ def under_load(samples: Sequence[tuple[int, Held]], turns: float) -> float:
 
 def show_growth(looks: Sequence[Look], limit: int = 12) -> None:
     """Print the kinds of objects of which there are more, which is not necessarily wrong."""
-    first_look, last_look = looks[0], looks[-1]
-    first, last = (Counter(each.inside["types"]) for each in (first_look, last_look))
+    start, end = looks[0].inside, looks[-1].inside
+    first, last = Counter(start["types"]), Counter(end["types"])
     grown = Counter({name: count - first[name] for name, count in last.items() if count > first[name]})
     print("more objects than after the first tenth, the most of them:")
     for name, by in grown.most_common(limit):
         print(f"  {name:50}{first[name]:9} → {last[name]}  (+{by})")
-    sizes = [Counter(each.inside["bytes"]) for each in (first_look, last_look)]
-    for name, by in (sizes[1] - sizes[0]).most_common(limit):
-        print(f"  {name:50}{sizes[0][name] / 1e6:9.1f} → {sizes[1][name] / 1e6:.1f} MB  (+{by / 1e6:.1f})")
-    for line in last_look.inside["growth"]:
+    first, last = Counter(start["bytes"]), Counter(end["bytes"])
+    for name, by in (last - first).most_common(limit):
+        print(f"  {name:50}{first[name] / 1e6:9.1f} → {last[name] / 1e6:.1f} MB  (+{by / 1e6:.1f})")
+    for line in end["growth"]:
         print(f"  {line}")
 
 
@@ -668,7 +668,9 @@ def main() -> None:
     parser.add_argument("--looks", type=int, default=TENTHS, help="at the process, the first after 1/N")
     parser.add_argument("--quiet", type=float, default=6.0, help="seconds of silence before each")
     parser.add_argument("--trace", action="store_true", help="tell which lines hold more memory; slow")
-    parser.add_argument("--keep", type=Path, help="a new folder for what is otherwise thrown away")
+    parser.add_argument(
+        "--keep", type=Path, help="a new folder for what is otherwise thrown away, each look included"
+    )
     arguments = parser.parse_args()
     logging.disable()  # the platforms would log every cancelled request
     with tempfile.TemporaryDirectory() as name:

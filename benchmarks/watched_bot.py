@@ -45,7 +45,6 @@ class Looker:
         self._looks += 1
         gc.collect()
         trim_heap()
-
         objects = gc.get_objects()
         types = Counter(f"{type(each).__module__}.{type(each).__qualname__}" for each in objects)
         told: dict[str, Any] = {
@@ -101,7 +100,7 @@ def _allocated() -> dict[str, float]:
 
 
 def _measure_types(objects: Iterable[object]) -> Counter[str]:
-    """Return the bytes of all objects by type, with those that only these hold, such as text and arrays."""
+    """Return the bytes by type: of these objects, and of what they refer to that the collector does not know."""
     sizes: Counter[str] = Counter()
     seen: set[int] = set()
     for each in objects:
