@@ -238,16 +238,11 @@ class State:
                 earlier = migrations.read_format(db)
                 if earlier == latest:  # another process was faster
                     return
+                backup = ""
                 if earlier:
-                    size = format_size(self._path.stat().st_size)
-                    log.info(
-                        "upgrading %s (%s) from format %d to %d, after a backup",
-                        self._path,
-                        size,
-                        earlier,
-                        latest,
-                    )
-                backup = self._back_up() if earlier else ""
+                    file = f"{self._path} ({format_size(self._path.stat().st_size)})"
+                    log.info("upgrading %s from format %d to %d, after a backup", file, earlier, latest)
+                    backup = self._back_up()
                 migrations.upgrade(db, backup=backup)
         except apsw.BusyError as error:
             raise StateUnusable(

@@ -105,7 +105,8 @@ class TokenMatcher:
 
     def _list_beginning(self, at: int) -> list[tuple[str, int]]:
         """Return the phrases that may begin there, with the positions after them, the longest first."""
-        if (known := self._beginning.get(at)) is None:  # every form of a date needs it
+        # Listed once for each position: every form of a date is looked for there.
+        if (known := self._beginning.get(at)) is None:
             ends = range(at + _MAX_PHRASE_TOKENS, at, -1) if self.word(at) else ()
             known = self._beginning[at] = [(self.phrase(at, after), after) for after in ends]
         return known

@@ -125,9 +125,7 @@ def _find_current(
     return current
 
 
-def _make_statement(
-    path: str, passage: CandidatePassage, labels: Mapping[_SectionLabel, int]
-) -> Statement | None:
+def _make_statement(path: str, passage: CandidatePassage, labels: Counter[_SectionLabel]) -> Statement | None:
     if passage.day is None or passage.is_heading or says_of(path, passage.text):
         return None  # what somebody else says does not replace what the person noted
     label = _read_label(path, passage)

@@ -83,7 +83,7 @@ async def test_both_undo_neighbouring_lines_at_once_and_one_is_killed_meanwhile(
     _, undone, _ = await asyncio.gather(undo_all(first), undo_all(second), kill())
     assert all("result" in each for each in undone), undone
     first.start()
-    await first.is_in("telegram", "standby", "up")  # by who asks first once the lease has run out
+    await first.is_in("telegram", "standby", "up")  # whichever of the two gets the lease
 
     for service in (first, second):
         name = service.folder.name
