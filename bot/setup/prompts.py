@@ -2,7 +2,9 @@
 
 import getpass
 import sys
-from collections.abc import Sequence
+import termios
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from bot.setup.questions import LinePrompt
 
@@ -34,7 +36,8 @@ class EditedPrompt(_Keyboard):
             return not any(word.startswith(typed) for word in words)
 
         is_hidden = Condition(is_other_text) if words else hidden
-        return PromptSession[str](_with_default(text, default), is_password=is_hidden).prompt()
+        with _kept_terminal_mode():
+            return PromptSession[str](_with_default(text, default), is_password=is_hidden).prompt()
 
 
 class PlainPrompt(_Keyboard):
@@ -44,6 +47,16 @@ class PlainPrompt(_Keyboard):
         """See `LinePrompt.read`; without an editor, `words` are shown or hidden as a whole."""
         shown = _with_default(text, default)
         return getpass.getpass(shown) if hidden else input(shown)
+
+
+@contextmanager
+def _kept_terminal_mode() -> Iterator[None]:
+    """Restore the terminal's mode, which the editor does not if a signal comes just when it changes it."""
+    mode = termios.tcgetattr(sys.stdin)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSANOW, mode)
 
 
 def _with_default(text: str, default: str) -> str:
