@@ -274,7 +274,7 @@ class State:
         try:
             await self._call(close)
         finally:
-            self._worker.shutdown(wait=False)
+            self._worker.shutdown()
 
     @property
     def _connection(self) -> apsw.Connection:
