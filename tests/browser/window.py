@@ -5,7 +5,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -95,8 +95,10 @@ class Window:
         self.wait(clicked, f"{selector} to click")
 
     def text(self, selector: str) -> str:
-        """What can be seen of an element, on one line."""
-        return " ".join(self.one(selector).text.split())
+        """What can be seen of an element, on one line; of its successor if the page refreshes itself just then."""
+        while True:
+            with suppress(StaleElementReferenceException):
+                return " ".join(self.one(selector).text.split())
 
     def run(self, script: str, *arguments: Any) -> Any:
         """The body of a function of JavaScript; what it returns."""
