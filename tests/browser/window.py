@@ -95,10 +95,17 @@ class Window:
         self.wait(clicked, f"{selector} to click")
 
     def text(self, selector: str) -> str:
-        """What can be seen of an element, on one line; of its successor if the page refreshes itself just then."""
+        """What can be seen of an element, on one line."""
+        return " ".join(self._read(selector, lambda element: element.text).split())
+
+    def attribute(self, selector: str, name: str) -> str | None:
+        return self._read(selector, lambda element: element.get_attribute(name))
+
+    def _read(self, selector: str, read: Callable[[WebElement], T]) -> T:
+        """What is read of an element, or of the one that takes its place if the page refreshes itself just then."""
         while True:
             with suppress(StaleElementReferenceException):
-                return " ".join(self.one(selector).text.split())
+                return read(self.one(selector))
 
     def run(self, script: str, *arguments: Any) -> Any:
         """The body of a function of JavaScript; what it returns."""
